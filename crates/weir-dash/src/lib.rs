@@ -1,0 +1,1 @@
+//! The admin surface of Weir: metrics page, health and readiness.

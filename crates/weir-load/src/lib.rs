@@ -1,0 +1,1 @@
+//! Traffic at both ends: the simulated engine and the load client.

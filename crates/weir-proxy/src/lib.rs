@@ -1,0 +1,1 @@
+//! The data path of Weir: listener, admission, upstream, tap.

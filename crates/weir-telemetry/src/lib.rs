@@ -1,0 +1,1 @@
+//! The pipeline of Weir and its recorders: Prometheus, access log, record file.
