@@ -1,1 +1,23 @@
-//! The vocabulary of Weir: SSE scanner, API dialects, exchanges, marks, policy; pure, without clock or I/O.
+//! The vocabulary of Weir, shared by every other crate: what an exchange is, how a response body
+//! is read, and what is recorded of it.
+//!
+//! This crate is pure. It reads no clock, opens no socket, spawns no task and logs nothing: time
+//! and bytes are arguments. So it can be fuzzed, and a recorded file can be replayed through it.
+
+pub mod dialect;
+pub mod draft;
+pub mod error_class;
+pub mod exchange;
+pub mod gaps;
+pub mod inflight;
+pub mod json;
+pub mod lanes;
+pub mod observation;
+pub mod outcome;
+pub mod policy;
+pub mod queueing;
+pub mod reader;
+pub mod sse;
+pub mod tally;
+pub mod timeline;
+pub mod usage;

@@ -1,1 +1,26 @@
-//! The data path of Weir: listener, admission, upstream, tap.
+//! The data path of Weir: listener, admission, upstream and tap.
+//!
+//! It relays every byte as it comes and writes one record of each exchange. What becomes of the
+//! record it does not know: the crate sees neither telemetry nor analysis.
+
+mod admission;
+mod clock;
+mod config;
+mod drain;
+mod error;
+mod headers;
+mod listener;
+mod outlet;
+mod proxy;
+mod respond;
+mod tap;
+mod upstream;
+
+pub use clock::{monotonic, wall};
+pub use config::{
+    Config, DEFAULT_DRAIN_TIMEOUT, DEFAULT_LISTEN, DEFAULT_MAX_CONCURRENT, FullStatus, HeaderRules,
+    ListenConfig, Timeouts, UpstreamConfig, UpstreamUrl, UpstreamUrlError,
+};
+pub use drain::Drain;
+pub use listener::Server;
+pub use outlet::Outlet;

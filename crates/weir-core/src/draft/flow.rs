@@ -1,0 +1,134 @@
+//! The clockwork of a stream: from events with their arrival times to gaps, stalls and marks.
+
+use crate::exchange::{ItlBasis, Output, Stalls};
+use crate::inflight::Live;
+use crate::reader::Seen;
+use crate::timeline::{Mark, Offset, Timeline};
+
+/// What to watch for in a stream.
+#[derive(Clone, Debug)]
+pub struct Watch {
+    /// A gap longer than this is a stall.
+    pub stall_after: Offset,
+    /// Keep every gap in its order (bounded), and not only their distribution.
+    pub keep_all_gaps: bool,
+}
+
+/// Whether the time at which a frame was read is the time at which it came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// The frame was being waited for: it came when it was read.
+    Awaited,
+    /// The frame may have lain ready while nobody looked for it, because the client took no
+    /// bytes for this long: it came some time before it was read.
+    Late(Offset),
+    /// The frame was read right after a late one, without waiting: it too may have lain ready.
+    Behind,
+}
+
+/// All gaps of a stream are kept up to this many.
+const ALL_GAPS: usize = 65_536;
+
+#[derive(Debug)]
+pub(super) struct Flow {
+    watch: Watch,
+    chunks: u64,
+    chunks_with_tokens: u64,
+    tokens: u64,
+    arrival: Option<Arrival>,
+    /// Where the next gap counts from; absent while no true arrival time is known.
+    gap_from: Option<Offset>,
+    last_arrival: Option<Offset>,
+    all_gaps: Vec<Offset>,
+    upstream_stalls: Stalls,
+    downstream_stalls: Stalls,
+}
+
+impl Flow {
+    pub(super) fn new(watch: &Watch) -> Self {
+        Self {
+            watch: watch.clone(),
+            chunks: 0,
+            chunks_with_tokens: 0,
+            tokens: 0,
+            arrival: None,
+            gap_from: None,
+            last_arrival: None,
+            all_gaps: Vec::new(),
+            upstream_stalls: Stalls::default(),
+            downstream_stalls: Stalls::default(),
+        }
+    }
+
+    /// A frame was read; what it holds is told by [`Flow::seen`].
+    pub(super) fn arrived(&mut self, at: Offset, arrival: Arrival) {
+        if let Arrival::Late(unwatched) = arrival {
+            self.downstream_stalls.add(unwatched);
+        }
+        self.arrival = Some(arrival);
+        self.last_arrival = Some(at);
+    }
+
+    /// An event was complete at `at`.
+    pub(super) fn seen(&mut self, seen: Seen, at: Offset, timeline: &mut Timeline, live: &Live) {
+        match seen {
+            Seen::Event => timeline.set_first(Mark::FirstEvent, at),
+            Seen::Output { tokens, answer } => {
+                timeline.set_first(Mark::FirstEvent, at);
+                timeline.set_first(Mark::FirstToken, at);
+                if answer {
+                    timeline.set_first(Mark::FirstAnswer, at);
+                }
+                timeline.set(Mark::LastToken, at);
+                self.chunks += 1;
+                self.chunks_with_tokens += u64::from(tokens.is_some());
+                let carried = tokens.map_or(1, std::num::NonZeroU32::get);
+                self.tokens += u64::from(carried);
+                live.chunk(at, self.chunks, self.tokens);
+                self.gap(at, carried, live);
+            }
+            Seen::Terminal => timeline.set_first(Mark::Terminal, at),
+            Seen::Error => {
+                timeline.set_first(Mark::FirstEvent, at);
+            }
+            Seen::Broken => {}
+        }
+    }
+
+    /// A gap counts only where both its ends were seen when they came. What lay ready behind a
+    /// client that did not read is the client's pause, not the engine's.
+    fn gap(&mut self, at: Offset, tokens: u32, live: &Live) {
+        let awaited = matches!(self.arrival, Some(Arrival::Awaited) | None);
+        if let Some(from) = self.gap_from.filter(|_| awaited) {
+            let gap = Offset(at.0.saturating_sub(from.0));
+            live.gaps().add(gap.0, tokens);
+            if gap > self.watch.stall_after {
+                self.upstream_stalls.add(gap);
+            }
+            if self.watch.keep_all_gaps && self.all_gaps.len() < ALL_GAPS {
+                self.all_gaps.push(gap);
+            }
+        }
+        self.gap_from = awaited.then_some(at);
+    }
+
+    pub(super) fn last_arrival(&self) -> Option<Offset> {
+        self.last_arrival
+    }
+
+    /// What flowed; absent where neither output nor a pause of the client was seen.
+    pub(super) fn freeze(self, live: &Live) -> Option<Output> {
+        (self.chunks > 0 || self.downstream_stalls.count > 0).then(|| Output {
+            chunks: self.chunks,
+            itl_basis: match self.chunks_with_tokens {
+                0 => ItlBasis::Chunks,
+                known if known == self.chunks => ItlBasis::Tokens,
+                _ => ItlBasis::Mixed,
+            },
+            gaps: live.read_gaps(),
+            all_gaps: self.watch.keep_all_gaps.then_some(self.all_gaps),
+            upstream_stalls: self.upstream_stalls,
+            downstream_stalls: self.downstream_stalls,
+        })
+    }
+}

@@ -1,0 +1,210 @@
+//! The record of an exchange while it is being written. It has one owner, the relay; every way an
+//! exchange can end leads to the same [`Draft::finish`].
+
+mod flow;
+mod verdict;
+
+pub use flow::{Arrival, Watch};
+pub use verdict::End;
+
+use crate::dialect::{Dialect, RequestPeek};
+use crate::exchange::{Answer, Asked, Exchange, ExchangeId, ScanCounts, TokenCount, WallTime};
+use crate::inflight::{Listed, Phase};
+use crate::reader::{Facts, Reader, ResponseHead};
+use crate::timeline::{Mark, Offset, Stamp, Timeline};
+use crate::usage::Provenance;
+
+use flow::Flow;
+use verdict::judge;
+
+/// What is known when a request head has been read.
+#[derive(Debug)]
+pub struct Opening {
+    /// Its ordinal.
+    pub id: ExchangeId,
+    /// The client's `x-request-id`, else one made for it.
+    pub request_id: Box<str>,
+    /// When the head was read, by the wall clock.
+    pub received: WallTime,
+    /// The same moment by the monotonic clock.
+    pub received_mono: Stamp,
+    /// The HTTP method.
+    pub method: Box<str>,
+    /// The path, without the query, cut at a bound.
+    pub path: Box<str>,
+    /// The dialect that the path names.
+    pub dialect: Dialect,
+    /// The name of the upstream.
+    pub upstream: Box<str>,
+}
+
+/// An exchange in the making.
+#[derive(Debug)]
+pub struct Draft {
+    opening: Opening,
+    peek: RequestPeek,
+    request_bytes: u64,
+    body_wait: Offset,
+    status: Option<u16>,
+    timeline: Timeline,
+    answer_bytes: u64,
+    reader: Option<Reader>,
+    flow: Flow,
+    live: Listed,
+}
+
+impl Draft {
+    /// Begins the record of an exchange that is listed as in flight.
+    pub fn open(opening: Opening, live: Listed, watch: &Watch) -> Self {
+        Self {
+            opening,
+            peek: RequestPeek::default(),
+            request_bytes: 0,
+            body_wait: Offset::default(),
+            status: None,
+            timeline: Timeline::default(),
+            answer_bytes: 0,
+            reader: None,
+            flow: Flow::new(watch),
+            live,
+        }
+    }
+
+    /// The request body was read, or as much of it as is buffered, after waiting `waited` for it.
+    pub fn peeked(&mut self, peek: RequestPeek, waited: Offset) {
+        if let Some(model) = &peek.model {
+            self.live.name_model(model);
+        }
+        self.peek = peek;
+        self.body_wait = waited;
+    }
+
+    /// `bytes` more of the request body were taken in.
+    pub fn request_bytes(&mut self, bytes: u64) {
+        self.request_bytes += bytes;
+    }
+
+    /// Something happened at `at`.
+    pub fn mark(&mut self, mark: Mark, at: Stamp) {
+        if mark == Mark::Admitted {
+            self.live.enter(Phase::Waiting);
+        }
+        self.timeline.set(mark, self.offset(at));
+    }
+
+    /// The upstream's response head was read at `at`.
+    pub fn answered(&mut self, head: &ResponseHead<'_>, at: Stamp) {
+        self.live.enter(Phase::Prefill);
+        self.mark(Mark::ResponseHead, at);
+        self.status = Some(head.status);
+        self.reader = Some(Reader::new(self.opening.dialect, &self.peek, head));
+    }
+
+    /// Weir answers by itself, with this status.
+    pub fn refused(&mut self, status: u16) {
+        self.status = Some(status);
+    }
+
+    /// Bytes of the response body passed at `at`. The hot path: nothing here fails or waits, and
+    /// an event that looks like the one before allocates nothing.
+    pub fn frame(&mut self, bytes: &[u8], at: Stamp, arrival: Arrival) {
+        if bytes.is_empty() {
+            return;
+        }
+        let at = self.offset(at);
+        self.answer_bytes += bytes.len() as u64;
+        self.timeline.set_first(Mark::FirstByte, at);
+        self.live.byte(at);
+        self.flow.arrived(at, arrival);
+        let Some(reader) = &mut self.reader else { return };
+        let (flow, timeline, live) = (&mut self.flow, &mut self.timeline, &self.live);
+        reader.feed(bytes, &mut |seen| flow.seen(seen, at, timeline, live));
+    }
+
+    /// True once the client has all it needs: after the terminal event, or after every choice
+    /// finished. A client that leaves then is a success.
+    pub fn is_settled(&self) -> bool {
+        self.reader.as_ref().is_some_and(|reader| {
+            let facts = reader.facts();
+            reader.is_stream() && (facts.terminal || facts.all_finished)
+        })
+    }
+
+    /// Freezes the record: the exchange ended like this at `at`.
+    pub fn finish(mut self, end: End, at: Stamp) -> Exchange {
+        let at = self.offset(at);
+        if let Some(reader) = &mut self.reader {
+            // A last event without its blank line is settled now; it came with the last bytes.
+            let last_byte = self.flow.last_arrival().unwrap_or(at);
+            let (flow, timeline, live) = (&mut self.flow, &mut self.timeline, &self.live);
+            reader.finish(&mut |seen| flow.seen(seen, last_byte, timeline, live));
+        }
+        self.timeline.set(Mark::Ended, at);
+        let (outcome, error_type) =
+            judge(end, self.status, self.reader.as_ref(), self.timeline.at(Mark::FirstToken).is_some());
+        let answer = match &self.reader {
+            Some(reader) => Answer {
+                bytes: self.answer_bytes,
+                stream: reader.is_stream(),
+                output: self.flow.freeze(&self.live),
+                ..answer_of(reader.facts())
+            },
+            None => Answer { bytes: self.answer_bytes, ..Answer::default() },
+        };
+        let Opening { id, request_id, received, received_mono, method, path, dialect, upstream } =
+            self.opening;
+        Exchange {
+            id,
+            request_id,
+            received,
+            received_mono,
+            request: Asked {
+                method,
+                path,
+                dialect,
+                model: self.peek.model,
+                stream: self.peek.stream,
+                choices: self.peek.choices,
+                bytes: self.request_bytes,
+            },
+            upstream,
+            status: self.status,
+            outcome,
+            error_type,
+            timeline: self.timeline,
+            body_wait: self.body_wait,
+            answer,
+        }
+    }
+
+    fn offset(&self, at: Stamp) -> Offset {
+        at.since(self.opening.received_mono)
+    }
+}
+
+/// What the reader knows, as it stands in the record.
+fn answer_of(facts: &Facts) -> Answer {
+    let (usage, tokens) = match facts.usage() {
+        // A number that we counted is a token count, but no engine reported it.
+        Some((usage, provenance)) => {
+            let told = provenance <= Provenance::EngineTimings;
+            let tokens = usage.output.map(|count| TokenCount { count, provenance });
+            (told.then_some(usage), tokens)
+        }
+        None => (None, None),
+    };
+    Answer {
+        model: facts.model.clone(),
+        finish_reasons: facts.choices.finish_reasons().map(Into::into).collect(),
+        usage,
+        tokens,
+        scan: ScanCounts {
+            events: facts.counts.events,
+            comments: facts.counts.comments,
+            broken: facts.counts.parse_errors,
+            oversized: facts.counts.oversized,
+            unterminated: facts.unterminated,
+        },
+        ..Answer::default()
+    }
+}

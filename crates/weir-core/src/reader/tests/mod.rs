@@ -1,0 +1,85 @@
+mod endings;
+mod events;
+mod modes;
+mod tokens;
+
+use std::num::NonZeroU32;
+
+use super::{Reader, ResponseHead, Seen};
+use crate::dialect::{Dialect, RequestPeek};
+use crate::outcome::ErrorType;
+use crate::usage::{Provenance, Usage};
+
+const EVENTS: &str = "text/event-stream; charset=utf-8";
+
+fn head<'a>(status: u16, content_type: &'a str) -> ResponseHead<'a> {
+    ResponseHead { status, content_type: Some(content_type.as_bytes()), content_encoding: None }
+}
+
+/// Reads a body whole and in pieces, which must come to the same.
+fn read_as(
+    dialect: Dialect,
+    request: &RequestPeek,
+    head: &ResponseHead<'_>,
+    body: &str,
+) -> (Reader, Vec<Seen>) {
+    let read = |size: usize| {
+        let mut reader = Reader::new(dialect, request, head);
+        let mut seen = Vec::new();
+        body.as_bytes().chunks(size).for_each(|part| reader.feed(part, &mut |one| seen.push(one)));
+        reader.finish(&mut |one| seen.push(one));
+        (reader, seen)
+    };
+    let (whole, seen) = read(body.len().max(1));
+    for size in [1, 3, 50] {
+        let (cut, cut_seen) = read(size);
+        assert_eq!(cut_seen, seen, "by {size}");
+        assert_eq!(format!("{:?}", cut.facts()), format!("{:?}", whole.facts()), "by {size}");
+    }
+    (whole, seen)
+}
+
+fn chat(body: &str) -> (Reader, Vec<Seen>) {
+    read_as(Dialect::Chat, &RequestPeek::default(), &head(200, EVENTS), body)
+}
+
+fn completions(body: &str) -> (Reader, Vec<Seen>) {
+    read_as(Dialect::Completions, &RequestPeek::default(), &head(200, EVENTS), body)
+}
+
+/// An event with these fields beside the usual ones.
+fn event(fields: &str) -> String {
+    format!(
+        "data: {{\"id\":\"a\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",{fields}}}\n\n"
+    )
+}
+
+/// A chunk of choice 0.
+fn chunk(delta: &str, reason: &str) -> String {
+    event(&format!(r#""choices":[{{"index":0,"delta":{delta},"logprobs":null,"finish_reason":{reason}}}]"#))
+}
+
+fn token(text: &str) -> String {
+    chunk(&format!(r#"{{"content":"{text}"}}"#), "null")
+}
+
+fn role() -> String {
+    chunk(r#"{"role":"assistant","content":""}"#, "null")
+}
+
+fn stop() -> String {
+    chunk("{}", "\"stop\"")
+}
+
+fn usage(input: u64, output: u64) -> String {
+    event(&format!(
+        r#""choices":[],"usage":{{"prompt_tokens":{input},"completion_tokens":{output},"total_tokens":{}}}"#,
+        input + output
+    ))
+}
+
+const DONE: &str = "data: [DONE]\n\n";
+
+fn output(tokens: u32, answer: bool) -> Seen {
+    Seen::Output { tokens: NonZeroU32::new(tokens), answer }
+}

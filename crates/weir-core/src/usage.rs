@@ -1,0 +1,198 @@
+//! Token counts, and where they come from.
+
+use serde::{Deserialize, Serialize};
+
+use crate::json::walk::{Kind, Walker};
+
+/// Where a token count comes from. The order is that of trust, the best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Provenance {
+    /// The usage object of the answer.
+    Reported,
+    /// The engine's own timings, where the answer has no usage object.
+    EngineTimings,
+    /// The token ids that came with the chunks.
+    TokenIds,
+    /// The log probabilities that came with the chunks, one per token.
+    Logprobs,
+    /// The chunks themselves. A chunk can carry several tokens: this is a stand-in, not a count.
+    CountedChunks,
+}
+
+impl Provenance {
+    /// The name as it stands in records and labels.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Reported => "reported",
+            Self::EngineTimings => "engine_timings",
+            Self::TokenIds => "token_ids",
+            Self::Logprobs => "logprobs",
+            Self::CountedChunks => "counted_chunks",
+        }
+    }
+}
+
+/// Token counts of one exchange. Absent means unknown, which is not zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens of the prompt, cached ones included.
+    pub input: Option<u64>,
+    /// Tokens generated, reasoning included.
+    pub output: Option<u64>,
+    /// The total as it was reported. It need not be the sum of the two.
+    pub total: Option<u64>,
+    /// Prompt tokens that came from a cache.
+    pub cached_input: Option<u64>,
+    /// Output tokens spent on reasoning.
+    pub reasoning: Option<u64>,
+}
+
+impl Usage {
+    /// Whether the object says all that its kind can say: both sides of a generation, or the
+    /// prompt and the total of an embedding.
+    pub const fn is_complete(&self) -> bool {
+        self.input.is_some() && (self.output.is_some() || self.total.is_some())
+    }
+
+    /// Reads a usage object of any OpenAI-compatible server. `None` if it is not an object, or
+    /// says nothing that we know.
+    pub fn read(json: &[u8]) -> Option<Self> {
+        let mut walker = Walker::new(json);
+        Self::walk(&mut walker).filter(|_| !walker.failed())
+    }
+
+    /// Reads the usage object at the walker's place and moves past it.
+    pub(crate) fn walk(walker: &mut Walker<'_>) -> Option<Self> {
+        if walker.peek() != Kind::Object {
+            walker.skip();
+            return None;
+        }
+        let mut usage = Self::default();
+        let mut cached = None;
+        walker.object(|walker, key| match key {
+            b"prompt_tokens" | b"input_tokens" => usage.input = walker.unsigned().or(usage.input),
+            b"completion_tokens" | b"output_tokens" => {
+                usage.output = walker.unsigned().or(usage.output);
+            }
+            b"total_tokens" => usage.total = walker.unsigned(),
+            b"reasoning_tokens" => usage.reasoning = walker.unsigned().or(usage.reasoning),
+            b"cached_tokens" | b"prompt_cache_hit_tokens" => cached = walker.unsigned().or(cached),
+            b"prompt_tokens_details" | b"input_tokens_details" => {
+                details(walker, b"cached_tokens", &mut usage.cached_input);
+            }
+            b"completion_tokens_details" | b"output_tokens_details" => {
+                details(walker, b"reasoning_tokens", &mut usage.reasoning);
+            }
+            _ => walker.skip(),
+        });
+        usage.cached_input = usage.cached_input.or(cached);
+        (usage != Self::default()).then_some(usage)
+    }
+
+    /// Reads the timings object of llama.cpp, which counts cached prompt tokens apart.
+    pub(crate) fn walk_timings(walker: &mut Walker<'_>) -> Option<Self> {
+        if walker.peek() != Kind::Object {
+            walker.skip();
+            return None;
+        }
+        let (mut prompt, mut cached, mut predicted) = (None, None, None);
+        walker.object(|walker, key| match key {
+            b"prompt_n" => prompt = walker.unsigned(),
+            b"cache_n" => cached = walker.unsigned(),
+            b"predicted_n" => predicted = walker.unsigned(),
+            _ => walker.skip(),
+        });
+        let usage = Self {
+            input: prompt.map(|n| n.saturating_add(cached.unwrap_or(0))),
+            output: predicted,
+            cached_input: cached,
+            ..Self::default()
+        };
+        (usage.input.is_some() || usage.output.is_some()).then_some(usage)
+    }
+
+    /// Takes a later object in place of this one, unless that would lose what is known: running
+    /// totals grow, so the last complete object is the one that holds.
+    pub(crate) fn replace_by(slot: &mut Option<Self>, later: Self) {
+        if later.is_complete() || !slot.is_some_and(|known| known.is_complete()) {
+            *slot = Some(later);
+        }
+    }
+
+    /// The counts of two answers together, for batches that report each prompt on its own.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        let add = |a: Option<u64>, b: Option<u64>| match (a, b) {
+            (Some(a), Some(b)) => Some(a.saturating_add(b)),
+            (a, b) => a.or(b),
+        };
+        Self {
+            input: add(self.input, other.input),
+            output: add(self.output, other.output),
+            total: add(self.total, other.total),
+            cached_input: add(self.cached_input, other.cached_input),
+            reasoning: add(self.reasoning, other.reasoning),
+        }
+    }
+}
+
+fn details(walker: &mut Walker<'_>, wanted: &[u8], slot: &mut Option<u64>) {
+    if walker.peek() != Kind::Object {
+        return walker.skip();
+    }
+    walker.object(|walker, key| {
+        if key == wanted {
+            *slot = walker.unsigned().or(*slot);
+        } else {
+            walker.skip();
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Usage;
+
+    #[test]
+    fn reads_every_spelling() {
+        let openai = br#"{ "prompt_tokens" : 9, "completion_tokens": 12, "total_tokens": 21,
+            "prompt_tokens_details": {"cached_tokens": 4, "audio_tokens": null},
+            "completion_tokens_details": {"reasoning_tokens": 7} }"#;
+        let expected = Usage {
+            input: Some(9),
+            output: Some(12),
+            total: Some(21),
+            cached_input: Some(4),
+            reasoning: Some(7),
+        };
+        assert_eq!(Usage::read(openai), Some(expected));
+        let other = br#"{"input_tokens":9,"output_tokens":12,"total_tokens":21,
+            "prompt_cache_hit_tokens":4,"reasoning_tokens":7,"completion_tokens_details":null}"#;
+        assert_eq!(Usage::read(other), Some(expected));
+    }
+
+    #[test]
+    fn null_and_nonsense_are_unknown_not_zero() {
+        let usage = Usage::read(br#"{"prompt_tokens":null,"completion_tokens":0}"#).unwrap();
+        assert_eq!((usage.input, usage.output), (None, Some(0)));
+        for nothing in ["null", "[]", "3", "{}", r#"{"cost":0.1}"#, r#"{"prompt_tokens":"#] {
+            assert_eq!(Usage::read(nothing.as_bytes()), None, "{nothing}");
+        }
+        assert_eq!(Usage::read(br#"{"prompt_tokens":-3,"completion_tokens":"7"}"#), None);
+    }
+
+    #[test]
+    fn partial_objects_never_replace_full_ones() {
+        let full = Usage { input: Some(10), output: Some(50), ..Usage::default() };
+        let partial = Usage { cached_input: Some(0), ..Usage::default() };
+        let mut slot = None;
+        Usage::replace_by(&mut slot, partial);
+        assert_eq!(slot, Some(partial));
+        Usage::replace_by(&mut slot, full);
+        Usage::replace_by(&mut slot, partial);
+        assert_eq!(slot, Some(full));
+        let later = Usage { output: Some(51), ..full };
+        Usage::replace_by(&mut slot, later);
+        assert_eq!(slot, Some(later));
+    }
+}

@@ -1,0 +1,57 @@
+//! The steady reader allocates nothing: neither for an event like the one before, nor for one that
+//! has to be read in full.
+
+use weir_core::dialect::{Dialect, RequestPeek};
+use weir_core::reader::{Reader, ResponseHead, Seen};
+
+/// Events with this tail, and a content that is another each time.
+fn events(tail: impl Fn(usize) -> String) -> Vec<String> {
+    let event = |n: usize| {
+        format!(
+            "data: {{\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\
+             \"choices\":[{{\"index\":0,\"delta\":{{\"content\":\" w{n}\\n\"}},{}\n\n",
+            tail(n)
+        )
+    };
+    (0..400).map(event).collect()
+}
+
+fn allocations(events: &[String], split: usize) -> u64 {
+    let head = ResponseHead { status: 200, content_type: Some(b"text/event-stream"), content_encoding: None };
+    let text = events.concat();
+    // The buffers take their size from the first events, which come byte by byte.
+    let (warm_up, steady) = text.as_bytes().split_at(text.len() / 2);
+    let mut reader = Reader::new(Dialect::Chat, &RequestPeek::default(), &head);
+    let mut chunks = 0_u64;
+    let mut feed = |bytes: &[u8], split: usize| {
+        for part in bytes.chunks(split) {
+            reader.feed(part, &mut |seen| chunks += u64::from(matches!(seen, Seen::Output { .. })));
+        }
+    };
+    feed(warm_up, 1);
+    let info = allocation_counter::measure(|| feed(steady, split));
+    assert_eq!(chunks, 400);
+    info.count_total
+}
+
+#[test]
+fn steady_events_allocate_nothing() {
+    let plain = events(|_| "\"logprobs\":null,\"finish_reason\":null}]}".to_owned());
+    let padded = events(|n| {
+        format!("\"finish_reason\":null}}],\"usage\":null,\"obfuscation\":\"{}\"}}", "x".repeat(n % 17))
+    });
+    let running = events(|n| {
+        format!("\"finish_reason\":null}}],\"usage\":{{\"prompt_tokens\":9,\"completion_tokens\":{n}}}}}")
+    });
+    let logprobs = events(|n| {
+        format!(
+            "\"logprobs\":{{\"content\":[{{\"token\":\"\\u00e9\",\"logprob\":-0.{n}}}]}},\"finish_reason\":null}}]}}"
+        )
+    });
+    for (name, events) in [("plain", plain), ("padded", padded), ("running", running), ("logprobs", logprobs)]
+    {
+        for split in [1, 97, 1448, usize::MAX] {
+            assert_eq!(allocations(&events, split), 0, "{name} by {split}");
+        }
+    }
+}

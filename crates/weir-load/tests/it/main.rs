@@ -1,0 +1,11 @@
+//! The simulated engine and the load client over real sockets.
+
+// The lints' exemption for tests covers test functions, not the helpers they share.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod endpoints;
+mod faults;
+mod load;
+mod stream;
+mod truth;
+mod wire;
