@@ -99,9 +99,6 @@ pub const DEFAULT_LISTEN: SocketAddr =
 /// How long running exchanges may take to end after a shutdown began.
 pub const DEFAULT_DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// No limit on concurrent requests.
-pub const DEFAULT_MAX_CONCURRENT: Option<usize> = None;
-
 impl Default for ListenConfig {
     fn default() -> Self {
         Self { address: DEFAULT_LISTEN, max_connections: 16_384, head_timeout: Duration::from_secs(30) }

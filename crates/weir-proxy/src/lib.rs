@@ -18,9 +18,10 @@ mod upstream;
 
 pub use clock::{monotonic, wall};
 pub use config::{
-    Config, DEFAULT_DRAIN_TIMEOUT, DEFAULT_LISTEN, DEFAULT_MAX_CONCURRENT, FullStatus, HeaderRules,
-    ListenConfig, Timeouts, UpstreamConfig, UpstreamUrl, UpstreamUrlError,
+    Config, DEFAULT_DRAIN_TIMEOUT, DEFAULT_LISTEN, FullStatus, HeaderRules, ListenConfig, Timeouts,
+    UpstreamConfig, UpstreamUrl, UpstreamUrlError,
 };
 pub use drain::Drain;
 pub use listener::Server;
 pub use outlet::Outlet;
+pub use proxy::Wiring;

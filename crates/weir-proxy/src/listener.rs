@@ -1,0 +1,146 @@
+//! Where clients connect.
+
+use std::future::poll_fn;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use weir_core::tally::Tally;
+
+use crate::config::{Config, ListenConfig};
+use crate::drain::{Drain, Phase};
+use crate::proxy::{Proxy, Service, Wiring};
+
+/// The most headers that a request may have.
+const MAX_HEADERS: usize = 256;
+
+/// How long to let things be after accepting failed, for want of file descriptors, say.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// A peer that vanished without a word is asked for after this long.
+const KEEPALIVE: Duration = Duration::from_secs(60);
+
+/// A data path that is bound to its address.
+#[derive(Debug)]
+pub struct Server {
+    listener: TcpListener,
+    limits: ListenConfig,
+    proxy: Arc<Proxy>,
+    tally: Arc<Tally>,
+    drain: Drain,
+}
+
+impl Server {
+    /// Binds the address. Must be called within a tokio runtime.
+    pub fn bind(config: Config, wiring: Wiring) -> io::Result<Self> {
+        let listener = listen(config.listen.address)?;
+        let (tally, drain) = (Arc::clone(&wiring.tally), wiring.drain.clone());
+        let limits = config.listen.clone();
+        Ok(Self { listener, limits, proxy: Arc::new(Proxy::new(config, wiring)), tally, drain })
+    }
+
+    /// The address it is bound to.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Serves until the shutdown begins. What runs then is the shutdown's to wait for.
+    pub async fn run(self) {
+        let places = Arc::new(Semaphore::new(self.limits.max_connections));
+        loop {
+            let accepted = tokio::select! {
+                accepted = accept(&self.listener, &places) => accepted,
+                () = self.drain.begun() => return,
+            };
+            match accepted {
+                Ok((socket, client, place)) => {
+                    let connection = self.connection(socket, client);
+                    self.drain.spawn(async move {
+                        connection.await;
+                        drop(place);
+                    });
+                }
+                Err(error) => {
+                    self.tally.accept_errors.fetch_add(1, Relaxed);
+                    tracing::warn!(%error, "accepting a connection failed");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+            }
+        }
+    }
+
+    /// Serves one connection until it ends; once the shutdown begins, to the end of its exchange.
+    fn connection(&self, socket: TcpStream, client: SocketAddr) -> impl Future<Output = ()> + Send + 'static {
+        let service = Service { proxy: Arc::clone(&self.proxy), client: client.ip() };
+        let open = Open::new(&self.tally);
+        let mut watcher = self.drain.watcher();
+        let mut connection = http1::Builder::new()
+            .preserve_header_case(true)
+            .auto_date_header(false)
+            .max_headers(MAX_HEADERS)
+            .timer(TokioTimer::new())
+            .header_read_timeout(self.limits.head_timeout)
+            .serve_connection(TokioIo::new(socket), TowerToHyperService::new(service));
+        async move {
+            let mut told = false;
+            let ended = poll_fn(|cx| {
+                if !told && watcher.phase(cx) >= Phase::Begun {
+                    told = true;
+                    Pin::new(&mut connection).graceful_shutdown();
+                }
+                Pin::new(&mut connection).poll(cx)
+            });
+            if ended.await.is_err_and(|error| error.is_parse()) {
+                open.tally.malformed_requests.fetch_add(1, Relaxed);
+            }
+        }
+    }
+}
+
+/// Counts a connection while it is open.
+struct Open {
+    tally: Arc<Tally>,
+}
+
+impl Open {
+    fn new(tally: &Arc<Tally>) -> Self {
+        tally.connections_accepted.fetch_add(1, Relaxed);
+        tally.connections_open.fetch_add(1, Relaxed);
+        Self { tally: Arc::clone(tally) }
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.tally.connections_open.fetch_sub(1, Relaxed);
+    }
+}
+
+type Accepted = (TcpStream, SocketAddr, tokio::sync::OwnedSemaphorePermit);
+
+async fn accept(listener: &TcpListener, places: &Arc<Semaphore>) -> io::Result<Accepted> {
+    let place = Arc::clone(places).acquire_owned().await.map_err(io::Error::other)?;
+    let (socket, client) = listener.accept().await?;
+    socket.set_nodelay(true)?;
+    SockRef::from(&socket).set_tcp_keepalive(&TcpKeepalive::new().with_time(KEEPALIVE))?;
+    Ok((socket, client, place))
+}
+
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    const BACKLOG: i32 = 4096;
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_reuse_address(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    TcpListener::from_std(socket.into())
+}

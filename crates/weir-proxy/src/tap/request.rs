@@ -1,0 +1,114 @@
+//! The request body: read up to a bound before admission, looked at, and passed on as it came.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use weir_core::dialect::RequestPeek;
+use weir_core::timeline::Offset;
+
+use crate::clock::monotonic;
+
+/// A request body: the frames that were read, and the rest if there is one.
+#[derive(Debug, Default)]
+pub(crate) struct RequestBody {
+    read: VecDeque<Frame<Bytes>>,
+    rest: Option<Rest>,
+    /// Whether its length is told by its end alone.
+    chunked: bool,
+}
+
+/// The part that streams on after admission.
+#[derive(Debug)]
+struct Rest {
+    body: Incoming,
+    passed: Arc<AtomicU64>,
+}
+
+/// What was read of a request body.
+#[derive(Debug)]
+pub(crate) struct Read {
+    pub(crate) body: RequestBody,
+    /// Bytes read so far.
+    pub(crate) bytes: u64,
+    /// Bytes that will pass later; grows while they do. Absent when all was read.
+    pub(crate) passing: Option<Arc<AtomicU64>>,
+    /// Time spent waiting for the client.
+    pub(crate) waited: Offset,
+}
+
+/// Reads a request body until it ends or `limit` bytes are there.
+///
+/// A body has to be read before its request can wait in a queue: only then is it seen when the
+/// client leaves.
+pub(crate) async fn read(mut body: Incoming, limit: usize, chunked: bool) -> Result<Read, hyper::Error> {
+    let begun = monotonic();
+    let mut read = VecDeque::new();
+    let mut bytes = 0;
+    let mut rest = None;
+    while !body.is_end_stream() {
+        if bytes >= limit as u64 {
+            rest = Some(Rest { body, passed: Arc::default() });
+            break;
+        }
+        let Some(frame) = body.frame().await.transpose()? else { break };
+        bytes += frame.data_ref().map_or(0, Bytes::len) as u64;
+        read.push_back(frame);
+    }
+    let passing = rest.as_ref().map(|rest| Arc::clone(&rest.passed));
+    let body = RequestBody { read, rest, chunked };
+    Ok(Read { body, bytes, passing, waited: monotonic().since(begun) })
+}
+
+impl RequestBody {
+    /// A body that passes without being read first.
+    pub(crate) fn passing(body: Incoming, chunked: bool) -> (Self, Arc<AtomicU64>) {
+        let passed = Arc::<AtomicU64>::default();
+        let rest = Rest { body, passed: Arc::clone(&passed) };
+        (Self { read: VecDeque::new(), rest: Some(rest), chunked }, passed)
+    }
+
+    /// What the part that was read says.
+    pub(crate) fn peek(&self) -> RequestPeek {
+        RequestPeek::scan(self.read.iter().filter_map(Frame::data_ref).map(|bytes| bytes.as_ref()))
+    }
+}
+
+impl Body for RequestBody {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        if let Some(frame) = self.read.pop_front() {
+            return Poll::Ready(Some(Ok(frame)));
+        }
+        let Some(rest) = &mut self.rest else { return Poll::Ready(None) };
+        let polled = Pin::new(&mut rest.body).poll_frame(cx);
+        if let Poll::Ready(Some(Ok(frame))) = &polled {
+            rest.passed.fetch_add(frame.data_ref().map_or(0, Bytes::len) as u64, Relaxed);
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        // A chunked body is chunked even if it is empty.
+        !self.chunked
+            && self.read.is_empty()
+            && self.rest.as_ref().is_none_or(|rest| rest.body.is_end_stream())
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        // Unknown lengths stay unknown, so that chunked requests stay chunked. A known one stands in
+        // the request's own `Content-Length`.
+        SizeHint::default()
+    }
+}
