@@ -1,0 +1,155 @@
+//! The admin listener over real sockets.
+
+#![allow(clippy::unwrap_used)]
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use weir_dash::{Admin, AdminHandles};
+
+struct House {
+    address: SocketAddr,
+    pages: mpsc::Receiver<oneshot::Sender<String>>,
+    ready: watch::Sender<bool>,
+    stop: CancellationToken,
+    tracker: TaskTracker,
+}
+
+async fn house() -> House {
+    let (asking, pages) = mpsc::channel(4);
+    let (ready, readiness) = watch::channel(true);
+    let handles = AdminHandles { pages: asking, ready: readiness };
+    let any: SocketAddr = (Ipv4Addr::LOCALHOST, 0).into();
+    let admin = Admin::bind(any, handles).await.unwrap();
+    let address = admin.local_addr().unwrap();
+    let (stop, tracker) = (CancellationToken::new(), TaskTracker::new());
+    admin.serve(stop.clone(), &tracker);
+    House { address, pages, ready, stop, tracker }
+}
+
+/// One request on a connection of its own; the whole answer.
+async fn ask(address: SocketAddr, line: &str) -> String {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let request = format!("{line} HTTP/1.1\r\nhost: weir\r\nconnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer
+}
+
+fn body(answer: &str) -> &str {
+    answer.split_once("\r\n\r\n").unwrap().1
+}
+
+#[tokio::test]
+async fn a_page_is_asked_for_and_handed_on() {
+    let mut house = house().await;
+    let asked = tokio::join!(ask(house.address, "GET /metrics?x=1"), async {
+        house.pages.recv().await.unwrap().send("weir_up 1\n".repeat(50_000)).unwrap();
+    });
+    let answer = asked.0;
+    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{}", &answer[..200]);
+    assert!(answer.contains("content-type: text/plain; version=0.0.4; charset=utf-8\r\n"));
+    assert_eq!(body(&answer), "weir_up 1\n".repeat(50_000));
+}
+
+#[tokio::test]
+async fn health_and_readiness_are_two_things() {
+    let house = house().await;
+    let answer = ask(house.address, "GET /readyz").await;
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    house.ready.send(false).unwrap();
+    let answer = ask(house.address, "GET /readyz").await;
+    assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
+    assert_eq!(body(&answer), "draining\n");
+    let answer = ask(house.address, "GET /healthz").await;
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    assert_eq!(body(&answer), "ok\n");
+}
+
+#[tokio::test]
+async fn methods_and_paths_that_are_not_there_are_told_so() {
+    let house = house().await;
+    let answer = ask(house.address, "HEAD /healthz").await;
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    assert!(answer.contains("content-length: 3\r\n"), "{answer}");
+    assert_eq!(body(&answer), "");
+    for method in ["POST", "DELETE", "OPTIONS"] {
+        let answer = ask(house.address, &format!("{method} /metrics")).await;
+        assert!(answer.starts_with("HTTP/1.1 405 "), "{answer}");
+        assert!(answer.contains("allow: GET, HEAD\r\n"), "{answer}");
+    }
+    for path in ["/", "/metrics/", "/v1/models", "//metrics"] {
+        let answer = ask(house.address, &format!("GET {path}")).await;
+        assert!(answer.starts_with("HTTP/1.1 404 "), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_slow_pipeline_does_not_hang_a_scrape() {
+    let mut house = house().await;
+    let begun = Instant::now();
+    // Nobody answers: some of these are in the channel, the others wait for room in it.
+    let scrapes: Vec<_> = (0..8).map(|_| house.tracker.spawn(ask(house.address, "GET /metrics"))).collect();
+    for scrape in scrapes {
+        let answer = scrape.await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
+    }
+    let taken = begun.elapsed();
+    assert!((Duration::from_secs(2)..Duration::from_secs(4)).contains(&taken), "{taken:?}");
+    // Health does not depend on it, and a pipeline that is gone answers at once.
+    assert!(ask(house.address, "GET /healthz").await.starts_with("HTTP/1.1 200 "));
+    house.pages.close();
+    let begun = Instant::now();
+    assert!(ask(house.address, "GET /metrics").await.starts_with("HTTP/1.1 503 "));
+    assert!(begun.elapsed() < Duration::from_secs(1));
+}
+
+#[tokio::test]
+async fn connections_beyond_the_bound_wait_and_are_served() {
+    let house = house().await;
+    let mut idle = Vec::new();
+    for _ in 0..64 {
+        idle.push(TcpStream::connect(house.address).await.unwrap());
+    }
+    let mut late = Box::pin(ask(house.address, "GET /healthz"));
+    assert!(timeout(Duration::from_millis(300), &mut late).await.is_err());
+    idle.clear();
+    let answer = timeout(Duration::from_secs(5), late).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+}
+
+#[tokio::test]
+async fn stopping_waits_for_the_request_at_hand_and_not_for_idle_connections() {
+    let mut house = house().await;
+    let idle = TcpStream::connect(house.address).await.unwrap();
+    let scrape = house.tracker.spawn(ask(house.address, "GET /metrics"));
+    let page = house.pages.recv().await.unwrap();
+    house.stop.cancel();
+    house.tracker.close();
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    page.send("last\n".into()).unwrap();
+    assert_eq!(body(&scrape.await.unwrap()), "last\n");
+    timeout(Duration::from_secs(2), house.tracker.wait()).await.unwrap();
+    assert!(TcpStream::connect(house.address).await.is_err());
+    drop(idle);
+}
+
+#[tokio::test]
+async fn stopping_does_not_wait_for_a_client_that_never_reads() {
+    let mut house = house().await;
+    let mut deaf = TcpStream::connect(house.address).await.unwrap();
+    deaf.write_all(b"GET /metrics HTTP/1.1\r\nhost: weir\r\n\r\n").await.unwrap();
+    let page = house.pages.recv().await.unwrap();
+    page.send("x".repeat(64 << 20)).unwrap();
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    house.stop.cancel();
+    house.tracker.close();
+    timeout(Duration::from_secs(5), house.tracker.wait()).await.unwrap();
+}

@@ -1,0 +1,221 @@
+//! The pipeline: one task that owns every recorder and hands each observation to all of them.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::task::TaskTracker;
+use weir_core::exchange::Exchange;
+use weir_core::inflight::Inflight;
+use weir_core::lanes::Lanes;
+use weir_core::observation::Observation;
+use weir_core::tally::Tally;
+use weir_core::timeline::Offset;
+
+use crate::access_log::AccessLog;
+use crate::clock::{self, Clock};
+use crate::config::TelemetryConfig;
+use crate::prometheus::{Live, Prometheus};
+use crate::pulses::Pulses;
+use crate::record_file::RecordFile;
+use crate::recorder::Recorder;
+use crate::self_metrics::{LoopLag, SelfMetrics};
+
+/// How often exchanges in flight are looked at.
+const TICK: Duration = Duration::from_secs(1);
+
+/// What the pipeline works on.
+#[derive(Debug)]
+pub struct Inputs {
+    /// Exchanges that are over, from the data path's outlet.
+    pub exchanges: mpsc::Receiver<Box<Exchange>>,
+    /// Requests for a metrics page, and where to send it.
+    pub pages: mpsc::Receiver<oneshot::Sender<String>>,
+    /// What is in flight.
+    pub inflight: Arc<Inflight>,
+    /// The gauges of admission.
+    pub lanes: Arc<Lanes>,
+    /// The data path's own counters.
+    pub tally: Arc<Tally>,
+    /// The clock that the exchanges' stamps come from.
+    pub clock: Clock,
+}
+
+/// The task's state.
+#[derive(Debug)]
+pub struct Pipeline {
+    inputs: Inputs,
+    stall_after: Offset,
+    flush_timeout: Duration,
+    pulses: Pulses,
+    recorders: Recorders,
+    own: SelfMetrics,
+}
+
+/// Keeps the pipeline running; without it the pipeline shuts down by itself.
+#[derive(Debug)]
+pub struct PipelineHandle {
+    stop: DropGuard,
+    done: oneshot::Receiver<()>,
+}
+
+impl PipelineHandle {
+    /// Takes in what is already queued, writes what is to be written, and ends the task. It takes
+    /// no longer than two times [`TelemetryConfig::flush_timeout`].
+    pub async fn shutdown(self) {
+        drop(self.stop);
+        // The sender is dropped when the task ends: that is the signal.
+        let _ = self.done.await;
+    }
+}
+
+impl Pipeline {
+    /// Opens the recorders and starts the task. Fails if a file cannot be opened.
+    pub fn start(
+        config: TelemetryConfig,
+        inputs: Inputs,
+        tracker: &TaskTracker,
+    ) -> io::Result<PipelineHandle> {
+        let clock = inputs.clock;
+        let started = clock::wall();
+        let recorders = Recorders {
+            prometheus: Prometheus::new(&config.known_models, config.max_models),
+            access_log: match &config.access_log {
+                Some(destination) => Some(AccessLog::open(destination, clock)?),
+                None => None,
+            },
+            record: match &config.record {
+                Some(path) => Some(RecordFile::open(path, started, clock)?),
+                None => None,
+            },
+        };
+        let stop = CancellationToken::new();
+        let own = SelfMetrics::new(
+            started,
+            LoopLag::watch(clock, stop.clone(), tracker),
+            recorders.access_log.as_ref().map(|log| log.writer.counts()),
+            recorders.record.as_ref().map(|file| file.writer.counts()),
+        );
+        let pipeline = Self {
+            inputs,
+            stall_after: config.stall_after.into(),
+            flush_timeout: config.flush_timeout,
+            pulses: Pulses::new(config.max_pulsing),
+            recorders,
+            own,
+        };
+        let (ended, done) = oneshot::channel();
+        let handle = PipelineHandle { stop: stop.clone().drop_guard(), done };
+        tracker.spawn(async move {
+            pipeline.run(&stop).await;
+            drop(ended);
+        });
+        Ok(handle)
+    }
+
+    async fn run(mut self, stop: &CancellationToken) {
+        let mut ticks = interval(TICK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        // Whichever is ready is chosen by chance, so that none of them keeps out the others.
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => break,
+                Some(exchange) = self.inputs.exchanges.recv() => self.take(exchange),
+                Some(page) = self.inputs.pages.recv() => self.answer(page),
+                _ = ticks.tick() => self.tick(),
+            }
+        }
+        self.shut_down().await;
+    }
+
+    /// An exchange is over: what is left of its output comes before its record.
+    fn take(&mut self, exchange: Box<Exchange>) {
+        self.own.taken(&exchange, (self.inputs.clock)());
+        if let Some(pulse) = self.pulses.last(&exchange) {
+            self.recorders.record(&Observation::Pulse(Box::new(pulse)));
+        }
+        self.recorders.record(&Observation::Exchange(exchange));
+    }
+
+    fn tick(&mut self) {
+        let now = (self.inputs.clock)();
+        let queue_empty = self.inputs.exchanges.is_empty();
+        for pulse in self.pulses.tick(&self.inputs.inflight, now, queue_empty) {
+            self.recorders.record(&Observation::Pulse(Box::new(pulse)));
+        }
+    }
+
+    /// Everyone who waits for a page at this moment gets the same one.
+    fn answer(&mut self, first: oneshot::Sender<String>) {
+        let page = self.page();
+        while let Ok(other) = self.inputs.pages.try_recv() {
+            // Whoever no longer waits does not miss it.
+            let _ = other.send(page.clone());
+        }
+        let _ = first.send(page);
+    }
+
+    fn page(&self) -> String {
+        self.recorders.prometheus.page(&Live {
+            now: (self.inputs.clock)(),
+            stall_after: self.stall_after,
+            inflight: &self.inputs.inflight,
+            lanes: &self.inputs.lanes,
+            tally: &self.inputs.tally,
+            own: &self.own,
+        })
+    }
+
+    async fn shut_down(mut self) {
+        self.inputs.exchanges.close();
+        let limit = self.flush_timeout;
+        let drained = timeout(limit, async {
+            while let Some(exchange) = self.inputs.exchanges.recv().await {
+                self.take(exchange);
+            }
+        });
+        if drained.await.is_err() {
+            let left = self.inputs.exchanges.len();
+            tracing::warn!(left, "gave up on exchanges that could not be recorded in time");
+        }
+        self.tick();
+        self.recorders.finish(limit).await;
+    }
+}
+
+/// Every recorder there is.
+#[derive(Debug)]
+struct Recorders {
+    prometheus: Prometheus,
+    access_log: Option<AccessLog>,
+    record: Option<RecordFile>,
+}
+
+impl Recorders {
+    fn record(&mut self, observation: &Observation) {
+        self.prometheus.record(observation);
+        if let Some(access_log) = &mut self.access_log {
+            access_log.record(observation);
+        }
+        if let Some(record) = &mut self.record {
+            record.record(observation);
+        }
+    }
+
+    async fn finish(self, limit: Duration) {
+        let access_log = async {
+            if let Some(access_log) = self.access_log {
+                access_log.writer.finish(limit).await;
+            }
+        };
+        let record = async {
+            if let Some(record) = self.record {
+                record.writer.finish(limit).await;
+            }
+        };
+        tokio::join!(access_log, record);
+    }
+}

@@ -1,0 +1,11 @@
+//! A pipeline that is fed with exchanges made by hand, and what its recorders make of them.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod access_log;
+mod labels;
+mod metrics;
+mod page;
+mod pulses;
+mod shutdown;
+mod sut;
