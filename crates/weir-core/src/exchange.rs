@@ -101,6 +101,8 @@ pub struct TokenCount {
 pub struct Output {
     /// Events that carried output.
     pub chunks: u64,
+    /// Tokens as they flowed: known counts where chunks tell them, else one a chunk.
+    pub tokens: u64,
     /// What `gaps.itl` divides by.
     pub itl_basis: ItlBasis,
     /// The gaps between chunks that both arrived under watch.

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use pin_project_lite::pin_project;
 use slab::Slab;
 use tokio::task::AbortHandle;
 use tokio_util::task::TaskTracker;
@@ -162,27 +163,31 @@ impl Drop for Watcher {
     }
 }
 
-/// A task that is dropped when the shutdown cuts: what it holds writes its record then.
-struct UntilCut<F> {
-    task: Option<Pin<Box<F>>>,
-    watcher: Watcher,
+pin_project! {
+    /// A task that is dropped when the shutdown cuts: what it holds writes its record then.
+    struct UntilCut<F> {
+        #[pin]
+        task: Option<F>,
+        watcher: Watcher,
+    }
 }
 
 impl<F> UntilCut<F> {
     fn new(task: F, watcher: Watcher) -> Self {
-        Self { task: Some(Box::pin(task)), watcher }
+        Self { task: Some(task), watcher }
     }
 }
 
 impl<F: Future<Output = ()>> Future for UntilCut<F> {
     type Output = ();
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        if self.watcher.phase(cx) == Phase::Cut {
-            self.task = None;
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let mut this = self.project();
+        if this.watcher.phase(cx) == Phase::Cut {
+            this.task.set(None);
         }
-        match &mut self.task {
-            Some(task) => task.as_mut().poll(cx),
+        match this.task.as_pin_mut() {
+            Some(task) => task.poll(cx),
             None => Poll::Ready(()),
         }
     }

@@ -8,10 +8,9 @@ use http::header::{
     PROXY_AUTHORIZATION, TE, TRANSFER_ENCODING, UPGRADE, VIA,
 };
 use http::uri::PathAndQuery;
-use http::{Method, Uri, request, response};
+use http::{Uri, request, response};
 
 use crate::config::{HeaderRules, UpstreamUrl};
-use crate::error::ProxyError;
 
 /// Headers that speak of one connection only, whether `Connection` lists them or not.
 const HOP_BY_HOP: [HeaderName; 8] = [
@@ -28,15 +27,6 @@ const HOP_BY_HOP: [HeaderName; 8] = [
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
-
-/// Says why a request head cannot be relayed, if so.
-pub(crate) fn refuse(parts: &request::Parts) -> Option<ProxyError> {
-    if parts.method == Method::CONNECT {
-        return Some(ProxyError::Connect);
-    }
-    let both = parts.headers.contains_key(TRANSFER_ENCODING) && parts.headers.contains_key(CONTENT_LENGTH);
-    both.then_some(ProxyError::ConflictingLengths)
-}
 
 /// Turns a client's request head into the one that the upstream gets.
 pub(crate) fn to_upstream(

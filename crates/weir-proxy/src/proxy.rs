@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll};
 
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE, TRANSFER_ENCODING};
-use http::{HeaderMap, HeaderName, Request, Response, StatusCode};
+use http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use tokio::sync::watch;
 use weir_core::dialect::Dialect;
@@ -27,6 +27,7 @@ use crate::config::Config;
 use crate::drain::Drain;
 use crate::error::ProxyError;
 use crate::headers;
+use crate::listener::Conflict;
 use crate::outlet::Outlet;
 use crate::respond::refusal;
 use crate::tap::{self, ProxyBody, Record, RequestBody, Tap};
@@ -75,7 +76,7 @@ impl Proxy {
     }
 
     /// Answers one request. However it ends, and if it is dropped, one record is written.
-    pub(crate) async fn handle(&self, request: Request<Incoming>, client: IpAddr) -> Response<ProxyBody> {
+    pub(crate) async fn handle(&self, request: Request<Incoming>, client: Client) -> Response<ProxyBody> {
         let mut record = self.open(&request);
         match self.relay(request, client, &mut record).await {
             Ok(response) => response
@@ -93,12 +94,15 @@ impl Proxy {
     async fn relay(
         &self,
         request: Request<Incoming>,
-        client: IpAddr,
+        client: Client,
         record: &mut Record,
     ) -> Result<Response<Stream>, ProxyError> {
         let (mut parts, body) = request.into_parts();
-        if let Some(error) = headers::refuse(&parts) {
-            return Err(error);
+        if client.conflicting {
+            return Err(ProxyError::ConflictingLengths);
+        }
+        if parts.method == Method::CONNECT {
+            return Err(ProxyError::Connect);
         }
         if self.wiring.drain.has_begun() {
             return Err(ProxyError::Draining);
@@ -109,7 +113,7 @@ impl Proxy {
             _ => self.admit(body, chunked, record).await?,
         };
         mark(record, Mark::Admitted);
-        headers::to_upstream(&mut parts, &self.config.upstream.url, &self.config.headers, client);
+        headers::to_upstream(&mut parts, &self.config.upstream.url, &self.config.headers, client.address);
         let response = self.upstream.send(Request::from_parts(parts, body), record).await?;
         if response.status() == StatusCode::SWITCHING_PROTOCOLS {
             return Err(ProxyError::UnexpectedUpgrade);
@@ -226,8 +230,24 @@ fn follow_policy(admission: &Arc<Admission>, wiring: &Wiring) {
 /// The proxy as one client's connection sees it.
 #[derive(Clone, Debug)]
 pub(crate) struct Service {
-    pub(crate) proxy: Arc<Proxy>,
-    pub(crate) client: IpAddr,
+    proxy: Arc<Proxy>,
+    address: IpAddr,
+    conflict: Conflict,
+    requests: Arc<AtomicU64>,
+}
+
+/// What is known of a request beside what stands in it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Client {
+    address: IpAddr,
+    /// Its head states its length in two ways.
+    conflicting: bool,
+}
+
+impl Service {
+    pub(crate) fn new(proxy: &Arc<Proxy>, address: IpAddr, conflict: Conflict) -> Self {
+        Self { proxy: Arc::clone(proxy), address, conflict, requests: Arc::default() }
+    }
 }
 
 impl tower::Service<Request<Incoming>> for Service {
@@ -241,7 +261,9 @@ impl tower::Service<Request<Incoming>> for Service {
     }
 
     fn call(&mut self, request: Request<Incoming>) -> Self::Future {
-        let Self { proxy, client } = self.clone();
-        Box::pin(async move { Ok(proxy.handle(request, client).await) })
+        let (proxy, address) = (Arc::clone(&self.proxy), self.address);
+        let ordinal = self.requests.fetch_add(1, Relaxed) + 1;
+        let conflicting = self.conflict.is_in(ordinal);
+        Box::pin(async move { Ok(proxy.handle(request, Client { address, conflicting }).await) })
     }
 }

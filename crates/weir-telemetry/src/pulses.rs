@@ -5,11 +5,10 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use weir_core::exchange::{Exchange, ExchangeId, ItlBasis, Output, Pulse};
+use weir_core::exchange::{Exchange, ExchangeId, Pulse};
 use weir_core::gaps::GapRecord;
 use weir_core::inflight::{Inflight, Live};
 use weir_core::timeline::{Mark, Offset, Stamp};
-use weir_core::usage::Provenance;
 
 /// An exchange that left the table this many ticks ago, and whose record is not in the queue, was
 /// dropped on the way here.
@@ -73,10 +72,7 @@ impl Pulses {
         let output = exchange.answer.output.as_ref().filter(|output| output.chunks > 0)?;
         let reading = running.as_ref().map(|running| running.live.read());
         let sent = running.map(|running| running.sent).unwrap_or_default();
-        let tokens = match &reading {
-            Some(reading) => reading.tokens,
-            None => tokens_of(exchange, output),
-        };
+        let tokens = output.tokens;
         let gaps = output.gaps.since(&sent.gaps);
         if output.chunks == sent.chunks && tokens <= sent.tokens && gaps.is_empty() {
             return None;
@@ -134,20 +130,6 @@ impl Running {
             silence,
         })
     }
-}
-
-/// The tokens of an exchange that was never seen in flight, as they would have been counted there:
-/// known counts where chunks tell them, else one a chunk.
-fn tokens_of(exchange: &Exchange, output: &Output) -> u64 {
-    if output.itl_basis == ItlBasis::Chunks {
-        return output.chunks;
-    }
-    let counted = exchange.answer.tokens.filter(|tokens| {
-        matches!(tokens.provenance, Provenance::TokenIds | Provenance::Logprobs | Provenance::Reported)
-    });
-    let count = counted.map_or(output.chunks, |tokens| tokens.count);
-    // The first chunk has no gap before it; every other token counted in one.
-    count.max(output.gaps.itl.count.saturating_add(1))
 }
 
 /// How long nothing had come when the exchange ended.

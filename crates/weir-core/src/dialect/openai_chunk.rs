@@ -9,6 +9,10 @@ use crate::json::walk::{Kind, Walker};
 use crate::reader::Choices;
 use crate::usage::Usage;
 
+/// Keys whose strings mean nothing to us, and may differ from event to event: padding of random
+/// length, stamps, and ids of their own.
+pub(crate) const ASIDES: [&[u8]; 3] = [b"obfuscation", b"system_fingerprint", b"id"];
+
 /// What one event says.
 #[derive(Debug, Default)]
 pub(crate) struct Chunk<'a> {
@@ -20,8 +24,8 @@ pub(crate) struct Chunk<'a> {
     pub(crate) usage: Option<Usage>,
     pub(crate) timings: Option<Usage>,
     pub(crate) error: Option<ErrorText<'a>>,
-    /// The value of `obfuscation`, which is padding of random length.
-    pub(crate) padding: Option<Range<usize>>,
+    /// Where the strings of [`ASIDES`] stand.
+    pub(crate) asides: [Option<Range<usize>>; ASIDES.len()],
 }
 
 /// The output in one event.
@@ -96,10 +100,10 @@ impl<'a> Chunk<'a> {
             b"error" => chunk.take_error(walker),
             b"object" => is_error |= walker.string() == Some(b"error"),
             b"statusCodeValue" => is_error |= walker.unsigned().is_some_and(|code| code >= 400),
-            b"obfuscation" => {
-                chunk.padding = walker.string().map(|text| behind(walker, text));
-            }
-            _ => flat.field(walker, key),
+            _ => match ASIDES.iter().position(|aside| *aside == key) {
+                Some(aside) => chunk.asides[aside] = walker.string().map(|text| behind(walker, text)),
+                None => flat.field(walker, key),
+            },
         });
         if is_error {
             chunk.error = Some(chunk.error.unwrap_or_default().or(flat));

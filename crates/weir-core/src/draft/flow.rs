@@ -120,6 +120,7 @@ impl Flow {
     pub(super) fn freeze(self, live: &Live) -> Option<Output> {
         (self.chunks > 0 || self.downstream_stalls.count > 0).then(|| Output {
             chunks: self.chunks,
+            tokens: self.tokens,
             itl_basis: match self.chunks_with_tokens {
                 0 => ItlBasis::Chunks,
                 known if known == self.chunks => ItlBasis::Tokens,

@@ -3,76 +3,79 @@
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering::Relaxed};
 
 use super::GapRecord;
-use super::bins::{Bins, COARSE, FINE, Scale};
+use super::bins::{Bins, COARSE, FINE};
 
 /// One stream's gaps, written by its relay and read by the pipeline's tick.
 ///
 /// There is one writer, so that a plain load and store does for an addition. A reader may see a
 /// gap in one part and not yet in another; the next reading has it.
 #[derive(Debug)]
+#[repr(C)]
 pub struct GapCell {
-    itl: Counts<{ FINE.len() }>,
-    inter_chunk: Counts<{ COARSE.len() }>,
+    // The totals side by side: they are touched together, and a stream's memory is cold.
+    itl: Totals,
+    inter_chunk: Totals,
+    itl_bins: [AtomicU16; FINE.len()],
+    inter_chunk_bins: [AtomicU16; COARSE.len()],
 }
 
 impl Default for GapCell {
     fn default() -> Self {
-        Self { itl: Counts::new(), inter_chunk: Counts::new() }
+        Self {
+            itl: Totals::default(),
+            inter_chunk: Totals::default(),
+            itl_bins: [const { AtomicU16::new(0) }; FINE.len()],
+            inter_chunk_bins: [const { AtomicU16::new(0) }; COARSE.len()],
+        }
     }
 }
 
 impl GapCell {
     /// Adds the gap before a chunk that carried `tokens` tokens (at least one).
     pub fn add(&self, gap_ns: u64, tokens: u32) {
-        self.inter_chunk.add(COARSE, gap_ns, 1);
-        self.itl.add(FINE, gap_ns / u64::from(tokens.max(1)), tokens.max(1));
+        let tokens = tokens.max(1);
+        let per_token = gap_ns / u64::from(tokens);
+        self.inter_chunk.add(gap_ns, 1);
+        count(&self.inter_chunk_bins[COARSE.index(gap_ns)], 1);
+        self.itl.add(per_token, tokens);
+        count(&self.itl_bins[FINE.index(per_token)], tokens);
     }
 
     /// The gaps so far.
     pub fn read(&self) -> GapRecord {
-        GapRecord { itl: self.itl.read(), inter_chunk: self.inter_chunk.read() }
+        GapRecord {
+            itl: self.itl.read(&self.itl_bins),
+            inter_chunk: self.inter_chunk.read(&self.inter_chunk_bins),
+        }
     }
 }
 
 /// Bins of 16 bits, to keep a stream's record within 1 KiB.
-#[derive(Debug)]
-struct Counts<const N: usize> {
+fn count(bin: &AtomicU16, times: u32) {
+    let times = u16::try_from(times).unwrap_or(u16::MAX);
+    bin.store(bin.load(Relaxed).saturating_add(times), Relaxed);
+}
+
+#[derive(Debug, Default)]
+struct Totals {
     count: AtomicU64,
     sum_ns: AtomicU64,
     max_ns: AtomicU64,
-    bins: [AtomicU16; N],
 }
 
-impl<const N: usize> Counts<N> {
-    const fn new() -> Self {
-        Self {
-            count: AtomicU64::new(0),
-            sum_ns: AtomicU64::new(0),
-            max_ns: AtomicU64::new(0),
-            bins: [const { AtomicU16::new(0) }; N],
-        }
-    }
-
-    fn add(&self, scale: Scale, nanos: u64, times: u32) {
+impl Totals {
+    fn add(&self, nanos: u64, times: u32) {
         let add = |cell: &AtomicU64, n: u64| cell.store(cell.load(Relaxed).saturating_add(n), Relaxed);
         add(&self.count, times.into());
         add(&self.sum_ns, nanos.saturating_mul(times.into()));
         if nanos > self.max_ns.load(Relaxed) {
             self.max_ns.store(nanos, Relaxed);
         }
-        let bin = &self.bins[scale.index(nanos)];
-        let times = u16::try_from(times).unwrap_or(u16::MAX);
-        bin.store(bin.load(Relaxed).saturating_add(times), Relaxed);
     }
 
-    fn read(&self) -> Bins {
-        let mut slots: Vec<(u16, u32)> = Vec::new();
-        for (index, bin) in self.bins.iter().enumerate() {
-            let n = bin.load(Relaxed);
-            if n > 0 {
-                slots.push((index as u16, n.into()));
-            }
-        }
+    fn read(&self, bins: &[AtomicU16]) -> Bins {
+        let counts = bins.iter().map(|bin| u32::from(bin.load(Relaxed)));
+        let mut slots: Vec<(u16, u32)> = (0..).zip(counts).filter(|(_, n)| *n > 0).collect();
         let count = self.count.load(Relaxed);
         restore_saturated(&mut slots, count);
         Bins {

@@ -46,6 +46,7 @@ impl Relay {
         exchange.timeline.set(Mark::Ended, clock().since(self.live.received));
         exchange.answer.output = Some(Output {
             chunks: self.chunks,
+            tokens: self.tokens,
             itl_basis: ItlBasis::Tokens,
             gaps: self.live.read_gaps(),
             ..Output::default()

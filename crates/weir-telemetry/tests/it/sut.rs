@@ -102,6 +102,7 @@ pub(crate) fn stream(id: u64, model: &str) -> Exchange {
     }
     let output = Output {
         chunks: 4,
+        tokens: 4,
         itl_basis: ItlBasis::Tokens,
         gaps: cell.read(),
         all_gaps: None,

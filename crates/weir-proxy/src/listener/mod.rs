@@ -1,5 +1,10 @@
 //! Where clients connect.
 
+mod framing;
+mod guard;
+
+pub(crate) use guard::Conflict;
+
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
@@ -19,6 +24,8 @@ use weir_core::tally::Tally;
 use crate::config::{Config, ListenConfig};
 use crate::drain::{Drain, Phase};
 use crate::proxy::{Proxy, Service, Wiring};
+
+use guard::Guarded;
 
 /// The most headers that a request may have.
 const MAX_HEADERS: usize = 256;
@@ -80,7 +87,8 @@ impl Server {
 
     /// Serves one connection until it ends; once the shutdown begins, to the end of its exchange.
     fn connection(&self, socket: TcpStream, client: SocketAddr) -> impl Future<Output = ()> + Send + 'static {
-        let service = Service { proxy: Arc::clone(&self.proxy), client: client.ip() };
+        let (socket, conflict) = Guarded::new(socket);
+        let service = Service::new(&self.proxy, client.ip(), conflict);
         let open = Open::new(&self.tally);
         let mut watcher = self.drain.watcher();
         let mut connection = http1::Builder::new()
