@@ -29,8 +29,8 @@ pub struct Drain {
     signal: Arc<Signal>,
     /// Client connections, and what ends by itself soon after them.
     tasks: TaskTracker,
-    /// Kept upstream connections: they end when they are cut, and nobody waits for them.
-    kept: TaskTracker,
+    /// Upstream connections: they end with the exchanges that use them, and with the pool.
+    upstream: TaskTracker,
 }
 
 impl Drain {
@@ -43,7 +43,7 @@ impl Drain {
     pub fn begin(&self) {
         self.signal.enter(Phase::Begun);
         self.tasks.close();
-        self.kept.close();
+        self.upstream.close();
     }
 
     /// Cuts off what still runs. Its records are written all the same.
@@ -59,7 +59,6 @@ impl Drain {
         let in_time = tokio::time::timeout(timeout, self.tasks.wait()).await.is_ok();
         self.cut();
         self.tasks.wait().await;
-        self.kept.wait().await;
         in_time
     }
 
@@ -89,9 +88,17 @@ impl Drain {
         self.tasks.spawn(UntilCut::new(task, self.watcher()));
     }
 
-    /// Runs a task that the shutdown does not wait for, and drops when it cuts.
-    pub(crate) fn spawn_kept(&self, task: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
-        self.kept.spawn(UntilCut::new(task, self.watcher())).abort_handle()
+    /// Runs a client's connection, which watches the shutdown by itself.
+    pub(crate) fn spawn_connection(&self, connection: impl Future<Output = ()> + Send + 'static) {
+        self.tasks.spawn(connection);
+    }
+
+    /// Runs an upstream's connection, which ends when whoever uses or keeps it lets it go.
+    pub(crate) fn spawn_upstream(
+        &self,
+        connection: impl Future<Output = ()> + Send + 'static,
+    ) -> AbortHandle {
+        self.upstream.spawn(connection).abort_handle()
     }
 }
 
@@ -229,16 +236,15 @@ mod tests {
             let _held = held;
             std::future::pending::<()>().await;
         });
-        drain.spawn_kept(std::future::pending());
         assert!(!drain.has_begun());
         assert!(!drain.finish(Duration::from_secs(5)).await);
         assert!(cut.load(SeqCst), "dropped after the cut was announced");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn kept_connections_do_not_hold_the_shutdown_up() {
+    async fn upstream_connections_do_not_hold_the_shutdown_up() {
         let drain = Drain::new();
-        drain.spawn_kept(std::future::pending());
+        drain.spawn_upstream(std::future::pending());
         let begun = tokio::time::Instant::now();
         assert!(drain.finish(Duration::from_secs(30)).await);
         assert_eq!(begun.elapsed(), Duration::ZERO);

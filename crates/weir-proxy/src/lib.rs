@@ -16,6 +16,7 @@ mod respond;
 mod tap;
 mod upstream;
 
+pub use admission::{Admission, Permit, Rejection};
 pub use clock::{monotonic, wall};
 pub use config::{
     Config, DEFAULT_DRAIN_TIMEOUT, DEFAULT_LISTEN, FullStatus, HeaderRules, ListenConfig, Timeouts,

@@ -18,7 +18,7 @@ use crate::clock::monotonic;
 
 /// Why a lane does not let a request in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rejection {
+pub enum Rejection {
     /// The line is full. With the wait that a newcomer would have had.
     Full(Option<Duration>),
     /// The wait took too long. With the wait that a newcomer would have now.

@@ -13,11 +13,11 @@ use weir_core::policy::Policy;
 
 use lane::{Lane, LanePermit};
 
-pub(crate) use lane::Rejection;
+pub use lane::Rejection;
 
 /// The lanes in force.
 #[derive(Debug)]
-pub(crate) struct Admission {
+pub struct Admission {
     global: Arc<Lane>,
     models: DashMap<Box<str>, Arc<Lane>>,
     gauges: Arc<Lanes>,
@@ -25,13 +25,14 @@ pub(crate) struct Admission {
 
 /// Leave to be at the upstream. It lives until the stream ends, not until its headers.
 #[derive(Debug)]
-pub(crate) struct Permit {
+pub struct Permit {
     _model: Option<LanePermit>,
     _global: LanePermit,
 }
 
 impl Admission {
-    pub(crate) fn new(policy: &Policy, gauges: Arc<Lanes>) -> Self {
+    /// Lanes by this policy, with their gauges.
+    pub fn new(policy: &Policy, gauges: Arc<Lanes>) -> Self {
         let global = Lane::new(&policy.global, gauges.gauge(GLOBAL));
         let admission = Self { global, models: DashMap::new(), gauges };
         admission.apply(policy);
@@ -39,7 +40,7 @@ impl Admission {
     }
 
     /// Goes by another policy from now on. Those who run or wait stay.
-    pub(crate) fn apply(&self, policy: &Policy) {
+    pub fn apply(&self, policy: &Policy) {
         self.global.set_limits(&policy.global);
         for (model, limits) in &policy.models {
             match self.models.get(model).map(|lane| Arc::clone(&lane)) {
@@ -56,7 +57,7 @@ impl Admission {
 
     /// Waits for leave: first in the model's own line, then in that of all. So a model that is full
     /// does not stand in the way of others.
-    pub(crate) async fn admit(&self, model: Option<&str>) -> Result<Permit, Rejection> {
+    pub async fn admit(&self, model: Option<&str>) -> Result<Permit, Rejection> {
         let lane = self.models.get(model.unwrap_or(UNKNOWN)).map(|lane| Arc::clone(&lane));
         let model = match lane {
             Some(lane) => Some(lane.enter().await?),

@@ -1,14 +1,13 @@
 //! Where clients connect.
 
+mod connection;
 mod framing;
 mod guard;
 
 pub(crate) use guard::Conflict;
 
-use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -18,13 +17,14 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use weir_core::tally::Tally;
 
 use crate::config::{Config, ListenConfig};
-use crate::drain::{Drain, Phase};
+use crate::drain::Drain;
 use crate::proxy::{Proxy, Service, Wiring};
 
+use connection::{Connection, Open};
 use guard::Guarded;
 
 /// The most headers that a request may have.
@@ -70,11 +70,7 @@ impl Server {
             };
             match accepted {
                 Ok((socket, client, place)) => {
-                    let connection = self.connection(socket, client);
-                    self.drain.spawn(async move {
-                        connection.await;
-                        drop(place);
-                    });
+                    self.drain.spawn_connection(self.connection(socket, client, place));
                 }
                 Err(error) => {
                     self.tally.accept_errors.fetch_add(1, Relaxed);
@@ -85,55 +81,22 @@ impl Server {
         }
     }
 
-    /// Serves one connection until it ends; once the shutdown begins, to the end of its exchange.
-    fn connection(&self, socket: TcpStream, client: SocketAddr) -> impl Future<Output = ()> + Send + 'static {
+    /// One client's connection, ready to be run.
+    fn connection(&self, socket: TcpStream, client: SocketAddr, place: OwnedSemaphorePermit) -> Connection {
         let (socket, conflict) = Guarded::new(socket);
         let service = Service::new(&self.proxy, client.ip(), conflict);
-        let open = Open::new(&self.tally);
-        let mut watcher = self.drain.watcher();
-        let mut connection = http1::Builder::new()
+        let connection = http1::Builder::new()
             .preserve_header_case(true)
             .auto_date_header(false)
             .max_headers(MAX_HEADERS)
             .timer(TokioTimer::new())
             .header_read_timeout(self.limits.head_timeout)
             .serve_connection(TokioIo::new(socket), TowerToHyperService::new(service));
-        async move {
-            let mut told = false;
-            let ended = poll_fn(|cx| {
-                if !told && watcher.phase(cx) >= Phase::Begun {
-                    told = true;
-                    Pin::new(&mut connection).graceful_shutdown();
-                }
-                Pin::new(&mut connection).poll(cx)
-            });
-            if ended.await.is_err_and(|error| error.is_parse()) {
-                open.tally.malformed_requests.fetch_add(1, Relaxed);
-            }
-        }
+        Connection::new(connection, self.drain.watcher(), Open::new(&self.tally, place))
     }
 }
 
-/// Counts a connection while it is open.
-struct Open {
-    tally: Arc<Tally>,
-}
-
-impl Open {
-    fn new(tally: &Arc<Tally>) -> Self {
-        tally.connections_accepted.fetch_add(1, Relaxed);
-        tally.connections_open.fetch_add(1, Relaxed);
-        Self { tally: Arc::clone(tally) }
-    }
-}
-
-impl Drop for Open {
-    fn drop(&mut self) {
-        self.tally.connections_open.fetch_sub(1, Relaxed);
-    }
-}
-
-type Accepted = (TcpStream, SocketAddr, tokio::sync::OwnedSemaphorePermit);
+type Accepted = (TcpStream, SocketAddr, OwnedSemaphorePermit);
 
 async fn accept(listener: &TcpListener, places: &Arc<Semaphore>) -> io::Result<Accepted> {
     let place = Arc::clone(places).acquire_owned().await.map_err(io::Error::other)?;

@@ -16,8 +16,13 @@ use weir_core::timeline::Offset;
 use crate::clock::monotonic;
 
 /// A request body: the frames that were read, and the rest if there is one.
+///
+/// Boxed, since each upstream connection keeps room for a number of requests.
 #[derive(Debug, Default)]
-pub(crate) struct RequestBody {
+pub(crate) struct RequestBody(Box<Parts>);
+
+#[derive(Debug, Default)]
+struct Parts {
     read: VecDeque<Frame<Bytes>>,
     rest: Option<Rest>,
     /// Whether its length is told by its end alone.
@@ -62,7 +67,7 @@ pub(crate) async fn read(mut body: Incoming, limit: usize, chunked: bool) -> Res
         read.push_back(frame);
     }
     let passing = rest.as_ref().map(|rest| Arc::clone(&rest.passed));
-    let body = RequestBody { read, rest, chunked };
+    let body = RequestBody(Box::new(Parts { read, rest, chunked }));
     Ok(Read { body, bytes, passing, waited: monotonic().since(begun) })
 }
 
@@ -71,12 +76,12 @@ impl RequestBody {
     pub(crate) fn passing(body: Incoming, chunked: bool) -> (Self, Arc<AtomicU64>) {
         let passed = Arc::<AtomicU64>::default();
         let rest = Rest { body, passed: Arc::clone(&passed) };
-        (Self { read: VecDeque::new(), rest: Some(rest), chunked }, passed)
+        (Self(Box::new(Parts { read: VecDeque::new(), rest: Some(rest), chunked })), passed)
     }
 
     /// What the part that was read says.
     pub(crate) fn peek(&self) -> RequestPeek {
-        RequestPeek::scan(self.read.iter().filter_map(Frame::data_ref).map(|bytes| bytes.as_ref()))
+        RequestPeek::scan(self.0.read.iter().filter_map(Frame::data_ref).map(|bytes| bytes.as_ref()))
     }
 }
 
@@ -88,10 +93,10 @@ impl Body for RequestBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        if let Some(frame) = self.read.pop_front() {
+        if let Some(frame) = self.0.read.pop_front() {
             return Poll::Ready(Some(Ok(frame)));
         }
-        let Some(rest) = &mut self.rest else { return Poll::Ready(None) };
+        let Some(rest) = &mut self.0.rest else { return Poll::Ready(None) };
         let polled = Pin::new(&mut rest.body).poll_frame(cx);
         if let Poll::Ready(Some(Ok(frame))) = &polled {
             rest.passed.fetch_add(frame.data_ref().map_or(0, Bytes::len) as u64, Relaxed);
@@ -101,9 +106,8 @@ impl Body for RequestBody {
 
     fn is_end_stream(&self) -> bool {
         // A chunked body is chunked even if it is empty.
-        !self.chunked
-            && self.read.is_empty()
-            && self.rest.as_ref().is_none_or(|rest| rest.body.is_end_stream())
+        let Parts { read, rest, chunked } = &*self.0;
+        !chunked && read.is_empty() && rest.as_ref().is_none_or(|rest| rest.body.is_end_stream())
     }
 
     fn size_hint(&self) -> SizeHint {

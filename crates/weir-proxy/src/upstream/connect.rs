@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
@@ -13,7 +14,7 @@ use crate::drain::Drain;
 
 /// The exact size of reads from the upstream: an event is a few hundred bytes, and a stream's
 /// buffer is held as long as the stream.
-const READ_SIZE: usize = 4 * 1024;
+const READ_SIZE: usize = 2 * 1024;
 
 /// The most headers that a response may have.
 const MAX_HEADERS: usize = 256;
@@ -27,9 +28,7 @@ pub(super) async fn open(url: &UpstreamUrl, pool: &Arc<Pool>, drain: &Drain) -> 
         .read_buf_exact_size(Some(READ_SIZE))
         .handshake(TokioIo::new(socket));
     let (sender, connection) = handshake.await.map_err(io::Error::other)?;
-    let task = drain.spawn_kept(async move {
-        // How it ends is told to whoever waits for an answer on it.
-        let _ = connection.await;
-    });
+    // How it ends is told to whoever waits for an answer on it.
+    let task = drain.spawn_upstream(connection.map(drop));
     Ok(Lease::new(sender, task, pool))
 }
