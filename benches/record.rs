@@ -20,7 +20,11 @@ fn streamed() -> Draft {
 fn record(c: &mut Criterion) {
     c.bench_function("record/open", |b| b.iter(common::draft));
     c.bench_function("record/freeze", |b| {
-        b.iter_batched(streamed, |draft| draft.finish(End::Complete, Stamp(6_000_000_000)), BatchSize::SmallInput);
+        b.iter_batched(
+            streamed,
+            |draft| draft.finish(End::Complete, Stamp(6_000_000_000)),
+            BatchSize::SmallInput,
+        );
     });
     let exchange = streamed().finish(End::Complete, Stamp(6_000_000_000));
     let observation = Observation::Exchange(Box::new(exchange));

@@ -1,3 +1,126 @@
 //! `weir`: a transparent streaming reverse proxy that measures and regulates LLM token streams.
 
-fn main() {}
+mod check;
+mod cli;
+mod config;
+mod demo;
+mod health;
+mod limits;
+mod log;
+mod serve;
+mod signals;
+mod sim;
+
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Parser;
+use weir_load::engine::Engine;
+
+use cli::{Cli, Command, ServeArgs, SimArgs};
+use config::{Loaded, Overrides};
+use serve::Weir;
+use signals::{Asked, Signals};
+
+fn main() -> ExitCode {
+    let command = Cli::parse().command;
+    let result = match command {
+        Command::Serve(args) => run(|signals| Box::pin(async move { serve(args, signals).await })),
+        Command::Check(args) => {
+            return check::run(args.config.as_deref(), &args.overrides(), &mut io::stdout());
+        }
+        Command::Health(args) => health::probe(args.admin, args.ready),
+        Command::Sim(args) => run(|signals| Box::pin(async move { sim(args, signals).await })),
+        Command::Demo(args) => run(|signals| Box::pin(async move { demo::run(args, signals).await })),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "weir: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+type Running<'a> = std::pin::Pin<Box<dyn Future<Output = Result<(), String>> + 'a>>;
+
+/// Runs a command that listens to signals.
+fn run(command: impl FnOnce(&mut Signals) -> Running<'_>) -> Result<(), String> {
+    limits::raise_open_files();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(text)?;
+    let result = runtime.block_on(async {
+        let mut signals = Signals::listen().map_err(text)?;
+        command(&mut signals).await
+    });
+    // A second signal asked for the end at once: what still runs is left to the kernel.
+    runtime.shutdown_background();
+    result
+}
+
+async fn serve(args: ServeArgs, signals: &mut Signals) -> Result<(), String> {
+    let (file, overrides) = (args.config.clone(), args.overrides());
+    let Loaded { settings, .. } = config::load(file.as_deref(), &overrides).map_err(text)?;
+    let _log = log::start(&settings.log);
+    let upstream = settings.proxy.upstream.name.clone();
+    let weir = Weir::start(settings, |exchanges| exchanges).await.map_err(text)?;
+    tracing::info!(listen = %weir.address, admin = %weir.admin, %upstream, "serving");
+    loop {
+        match signals.next().await {
+            Asked::Stop => break,
+            Asked::Reload => reload(&weir, file.as_deref(), &overrides),
+        }
+    }
+    tracing::info!("draining: no new requests; a second signal ends at once");
+    tokio::select! {
+        in_time = weir.shut_down() => tracing::info!(in_time, "ended"),
+        () = signals.stop() => tracing::warn!("ended at once"),
+    }
+    Ok(())
+}
+
+/// Reads the configuration again. Limits change under way; all else takes a restart. A file with
+/// mistakes changes nothing.
+fn reload(weir: &Weir, file: Option<&Path>, overrides: &Overrides) {
+    match config::load(file, overrides) {
+        Ok(loaded) => {
+            let changed = weir.policy.send_if_modified(|policy| {
+                let differs = *policy != loaded.settings.policy;
+                *policy = loaded.settings.policy;
+                differs
+            });
+            tracing::info!(changed, "read the configuration again; only limits change under way");
+        }
+        Err(mistakes) => {
+            tracing::error!(%mistakes, "the configuration has mistakes; the old one stays in force")
+        }
+    }
+}
+
+async fn sim(args: SimArgs, signals: &mut Signals) -> Result<(), String> {
+    let listen = args.listen;
+    let engine = Engine::bind(sim::config(args)?, listen).await;
+    let engine = engine.map_err(|error| format!("cannot listen on {listen}: {error}"))?;
+    writeln!(io::stdout(), "simulated engine on http://{}", engine.addr()).map_err(text)?;
+    signals.stop().await;
+    engine.shutdown().await;
+    Ok(())
+}
+
+impl ServeArgs {
+    fn overrides(&self) -> Overrides {
+        Overrides {
+            upstream: self.upstream.clone(),
+            listen: self.listen.clone(),
+            admin: self.admin.clone(),
+            access_log: self.access_log.clone(),
+            record: self.record.clone(),
+            log_level: self.log_level.clone(),
+        }
+    }
+}
+
+fn text(error: impl Display) -> String {
+    error.to_string()
+}

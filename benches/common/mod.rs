@@ -14,7 +14,8 @@ pub fn token_event(n: usize) -> Vec<u8> {
 
 /// A whole stream of `tokens` tokens, one event an element.
 pub fn stream(tokens: usize) -> Vec<Vec<u8>> {
-    let role = String::from_utf8_lossy(&token_event(0)).replace("\"content\":\" word0\"", "\"role\":\"assistant\",\"content\":\"\"");
+    let role = String::from_utf8_lossy(&token_event(0))
+        .replace("\"content\":\" word0\"", "\"role\":\"assistant\",\"content\":\"\"");
     let finish = String::from_utf8_lossy(&token_event(0))
         .replace("\"content\":\" word0\"", "")
         .replace("\"finish_reason\":null", "\"finish_reason\":\"stop\"");

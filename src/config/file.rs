@@ -1,0 +1,175 @@
+//! The file as it may be: its sections and keys, what each allows, and what it is unless given.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tracing::Level;
+use weir_core::draft::Watch;
+use weir_core::lanes::GLOBAL;
+use weir_core::policy::{LaneLimits, Policy};
+use weir_proxy::{
+    Config, DEFAULT_DRAIN_TIMEOUT, FullStatus, HeaderRules, ListenConfig, Timeouts, UpstreamConfig,
+};
+use weir_telemetry::{Destination, TelemetryConfig};
+
+use super::error::Place;
+use super::kinds::{Address, Choice, Count, FilePath, Name, Size, Span, Switch, Target, Url};
+use super::section::{Key, Section};
+use super::{LogConfig, LogFormat, Overrides, Settings};
+
+const MANY: usize = 1_000_000;
+const KIB: usize = 1 << 10;
+const MIB: usize = 1 << 20;
+const MILLI: Duration = Duration::from_millis(1);
+const HOUR: Duration = Duration::from_secs(3_600);
+const DAY: Duration = Duration::from_secs(86_400);
+
+const MAX_CONCURRENT: Count = Count { min: 1, max: MANY };
+const MAX_QUEUED: Count = Count { min: 0, max: MANY };
+const QUEUE_TIMEOUT: Span = Span { min: MILLI, max: DAY };
+const FULL_STATUS: &[(&str, FullStatus)] =
+    &[("429", FullStatus::TooManyRequests), ("503", FullStatus::ServiceUnavailable)];
+/// Whether every gap is kept.
+const GAPS: &[(&str, bool)] = &[("\"distribution\"", false), ("\"all\"", true)];
+const LEVELS: &[(&str, Level)] = &[
+    ("\"error\"", Level::ERROR),
+    ("\"warn\"", Level::WARN),
+    ("\"info\"", Level::INFO),
+    ("\"debug\"", Level::DEBUG),
+    ("\"trace\"", Level::TRACE),
+];
+const FORMATS: &[(&str, LogFormat)] = &[("\"text\"", LogFormat::Text), ("\"json\"", LogFormat::Json)];
+
+/// Reads every key there is. `None` only with a mistake noted.
+pub(super) fn settings(root: &mut Section<'_, '_>, overrides: &Overrides) -> Option<Settings> {
+    let (listen, place, request_buffer) = root.section("listen", |section| listen(section, overrides));
+    let admin = root.section("admin", |section| admin(section, overrides, listen.address, &place));
+    let upstream = root.section("upstream", |section| upstream(section, overrides));
+    let (timeouts, drain_timeout) = root.section("timeouts", timeouts);
+    let (policy, full_status) = root.section("admission", admission);
+    let headers = root.section("headers", headers);
+    let watch = root.section("stream", stream);
+    let (records, records_queue) = root.section("records", |section| records(section, overrides));
+    let log = root.section("log", |section| log(section, overrides));
+    let telemetry = TelemetryConfig {
+        known_models: policy.models.keys().map(|name| name.clone().into()).collect(),
+        stall_after: watch.stall_after.as_duration(),
+        // A connection carries one exchange at a time.
+        max_pulsing: listen.max_connections,
+        ..records
+    };
+    let proxy = Config { listen, upstream: upstream?, timeouts, full_status, headers, watch, request_buffer };
+    Some(Settings { proxy, policy, telemetry, admin, drain_timeout, records_queue, log })
+}
+
+fn listen(section: &mut Section<'_, '_>, overrides: &Overrides) -> (ListenConfig, Place, usize) {
+    let default = ListenConfig::default();
+    let key = Key::or_flag("address", "--listen", overrides.listen.as_deref());
+    let address = section.setting(key, Address, default.address);
+    let connections = Count { min: 1, max: MANY };
+    let listen = ListenConfig {
+        address: address.value,
+        max_connections: section.value("max_connections", connections, default.max_connections),
+        head_timeout: section.value("head_timeout", Span { min: MILLI, max: HOUR }, default.head_timeout),
+    };
+    let request_buffer = section.value("request_buffer", Size { min: KIB, max: 64 * MIB }, MIB);
+    (listen, address.place, request_buffer)
+}
+
+fn admin(
+    section: &mut Section<'_, '_>,
+    overrides: &Overrides,
+    listen: SocketAddr,
+    listen_place: &Place,
+) -> SocketAddr {
+    let key = Key::or_flag("address", "--admin", overrides.admin.as_deref());
+    let address = section.setting(key, Address, weir_dash::DEFAULT_LISTEN);
+    if address.value == listen && listen.port() != 0 {
+        let place = if address.place == Place::Nowhere { listen_place } else { &address.place };
+        section.refuse("address", place, "taken by listen.address; allowed: an address of its own");
+    }
+    address.value
+}
+
+fn upstream(section: &mut Section<'_, '_>, overrides: &Overrides) -> Option<UpstreamConfig> {
+    let name = section.value("name", Name, "default".into());
+    let url = section.required("url", "--upstream", overrides.upstream.as_deref(), Url);
+    let max_idle = section.value("max_idle", Count { min: 0, max: MANY }, 256);
+    // Engines commonly close what was unused for 5 s.
+    let idle_timeout = section.value("idle_timeout", Span { min: MILLI, max: HOUR }, Duration::from_secs(4));
+    Some(UpstreamConfig { name, url: url?, max_idle, idle_timeout })
+}
+
+fn timeouts(section: &mut Section<'_, '_>) -> (Timeouts, Duration) {
+    let default = Timeouts::default();
+    let timeouts = Timeouts {
+        connect: section.value("connect", Span { min: MILLI, max: HOUR }, default.connect),
+        response_head: section.value("response_head", Span { min: MILLI, max: DAY }, default.response_head),
+        idle: section.value("idle", Span { min: MILLI, max: DAY }, default.idle),
+    };
+    let drain = Span { min: Duration::ZERO, max: DAY };
+    (timeouts, section.value("drain_timeout", drain, DEFAULT_DRAIN_TIMEOUT))
+}
+
+fn admission(section: &mut Section<'_, '_>) -> (Policy, FullStatus) {
+    let max_concurrent = section.optional("max_concurrent", MAX_CONCURRENT, "no limit");
+    let max_queued = section.setting("max_queued", MAX_QUEUED, 1_024);
+    let queue_timeout = section.setting("queue_timeout", QUEUE_TIMEOUT, Duration::from_secs(30));
+    let full_status = section.value("full_status", Choice(FULL_STATUS), FullStatus::TooManyRequests);
+    let models = section.sections("models", GLOBAL, |model| LaneLimits {
+        max_concurrent: model
+            .optional("max_concurrent", MAX_CONCURRENT, "no limit of its own")
+            .map(|setting| setting.value),
+        max_queued: model.inherited("max_queued", MAX_QUEUED, &max_queued, "admission"),
+        queue_timeout: model.inherited("queue_timeout", QUEUE_TIMEOUT, &queue_timeout, "admission"),
+    });
+    let global = LaneLimits {
+        max_concurrent: max_concurrent.map(|setting| setting.value),
+        max_queued: max_queued.value,
+        queue_timeout: queue_timeout.value,
+    };
+    (Policy { global, models: models.into_iter().collect() }, full_status)
+}
+
+fn headers(section: &mut Section<'_, '_>) -> HeaderRules {
+    let default = HeaderRules::default();
+    HeaderRules {
+        keep_host: section.value("keep_host", Switch, default.keep_host),
+        via: section.value("via", Switch, default.via),
+        forwarded: section.value("forwarded", Switch, default.forwarded),
+    }
+}
+
+fn stream(section: &mut Section<'_, '_>) -> Watch {
+    let default = TelemetryConfig::default();
+    let stall_after = Span { min: MILLI, max: HOUR };
+    Watch {
+        stall_after: section.value("stall_after", stall_after, default.stall_after).into(),
+        keep_all_gaps: section.value("gaps", Choice(GAPS), false),
+    }
+}
+
+fn records(section: &mut Section<'_, '_>, overrides: &Overrides) -> (TelemetryConfig, usize) {
+    let key = Key::or_flag("access_log", "--access-log", overrides.access_log.as_deref());
+    let access_log = section.optional(key, Target, "off").map(|setting| setting.value);
+    let key = Key::or_flag("record", "--record", overrides.record.as_deref());
+    let record = section.optional(key, FilePath, "off");
+    if let (Some(Destination::File(log)), Some(record)) = (&access_log, &record)
+        && *log == record.value
+    {
+        section.refuse("record", &record.place, "taken by records.access_log; allowed: another file");
+    }
+    let queue = section.value("queue", Count { min: 1, max: MANY }, 8_192);
+    let default = TelemetryConfig::default();
+    let max_models = section.value("max_models", Count { min: 1, max: 10_000 }, default.max_models);
+    let record = record.map(|setting| setting.value);
+    (TelemetryConfig { access_log, record, max_models, ..default }, queue)
+}
+
+fn log(section: &mut Section<'_, '_>, overrides: &Overrides) -> LogConfig {
+    let key = Key::or_flag("level", "--log-level", overrides.log_level.as_deref());
+    LogConfig {
+        level: section.value(key, Choice(LEVELS), Level::INFO),
+        format: section.value("format", Choice(FORMATS), LogFormat::Text),
+    }
+}

@@ -1,0 +1,309 @@
+//! Looks keys up in one table of the file and in flags. Whatever was not asked for by the end is
+//! unknown, so a key exists by being asked for.
+
+use toml::de::{DeTable, DeValue};
+
+use super::document::literal;
+use super::error::Place;
+use super::kinds::{Kind, Raw, refusal};
+use super::reader::{Reader, Unknown, join};
+use super::units::quoted;
+use super::variables::{escape, fill};
+
+/// One table of the file.
+pub(super) struct Section<'r, 'a> {
+    reader: &'r mut Reader<'a>,
+    /// Its dotted path; empty for the file as a whole.
+    path: String,
+    table: Option<&'a DeTable<'a>>,
+    place: Place,
+    asked: Vec<&'static str>,
+}
+
+/// A key, and the flag that stands above it.
+pub(super) struct Key<'f> {
+    name: &'static str,
+    flag: Option<(&'static str, &'f str)>,
+}
+
+/// A value and where it comes from.
+pub(super) struct Setting<T> {
+    pub(super) value: T,
+    pub(super) place: Place,
+    /// As TOML; variables of the environment stay names.
+    shown: String,
+}
+
+enum Asked<T> {
+    Absent,
+    Wrong,
+    Given(Setting<T>),
+}
+
+impl<'r, 'a> Section<'r, 'a> {
+    pub(super) fn new(
+        reader: &'r mut Reader<'a>,
+        path: String,
+        table: Option<&'a DeTable<'a>>,
+        place: Place,
+    ) -> Self {
+        Self { reader, path, table, place, asked: Vec::new() }
+    }
+
+    /// The value of a key that has a default.
+    pub(super) fn value<'f, K: Kind>(
+        &mut self,
+        key: impl Into<Key<'f>>,
+        kind: K,
+        default: K::Value,
+    ) -> K::Value {
+        self.setting(key, kind, default).value
+    }
+
+    /// The same with where it comes from.
+    pub(super) fn setting<'f, K: Kind>(
+        &mut self,
+        key: impl Into<Key<'f>>,
+        kind: K,
+        default: K::Value,
+    ) -> Setting<K::Value> {
+        let key = key.into();
+        let shown = kind.show(&default);
+        self.or_else(&key, &kind, || Setting { value: default, place: Place::Nowhere, shown }, "default")
+    }
+
+    /// A key that is `from`, a setting of another section, unless given.
+    pub(super) fn inherited<K: Kind>(
+        &mut self,
+        key: &'static str,
+        kind: K,
+        from: &Setting<K::Value>,
+        section: &str,
+    ) -> K::Value
+    where
+        K::Value: Clone,
+    {
+        let inherit =
+            || Setting { value: from.value.clone(), place: from.place.clone(), shown: from.shown.clone() };
+        self.or_else(&key.into(), &kind, inherit, &format!("as in [{section}]")).value
+    }
+
+    /// A key that may be absent, with what that means.
+    pub(super) fn optional<'f, K: Kind>(
+        &mut self,
+        key: impl Into<Key<'f>>,
+        kind: K,
+        absent: &str,
+    ) -> Option<Setting<K::Value>> {
+        let key = key.into();
+        match self.ask(&key, &kind) {
+            Asked::Given(setting) => {
+                self.show(&key, &setting, "");
+                Some(setting)
+            }
+            Asked::Wrong => None,
+            Asked::Absent => {
+                self.reader.effective.absent(key.name, absent);
+                None
+            }
+        }
+    }
+
+    /// A key that has to be given, here or as this flag. `None` is a mistake, and noted as one.
+    pub(super) fn required<K: Kind>(
+        &mut self,
+        name: &'static str,
+        flag: &'static str,
+        given: Option<&str>,
+        kind: K,
+    ) -> Option<K::Value> {
+        let key = Key::or_flag(name, flag, given);
+        match self.ask(&key, &kind) {
+            Asked::Given(setting) => {
+                self.show(&key, &setting, "");
+                Some(setting.value)
+            }
+            Asked::Wrong => None,
+            Asked::Absent => {
+                let says = format!("missing; allowed: {}, here or with {flag}", kind.allowed());
+                self.refuse(name, &self.place.clone(), says);
+                None
+            }
+        }
+    }
+
+    /// A section inside of this one.
+    pub(super) fn section<T>(
+        &mut self,
+        name: &'static str,
+        read: impl FnOnce(&mut Section<'_, 'a>) -> T,
+    ) -> T {
+        let (table, place) = self.subtable(name);
+        let mut section = Section::new(self.reader, join(&self.path, name), table, place);
+        section.reader.effective.section(&section.path);
+        let result = read(&mut section);
+        section.close();
+        result
+    }
+
+    /// All sections under a name, each with a name that the file gives it; `taken` is none of these.
+    pub(super) fn sections<T>(
+        &mut self,
+        name: &'static str,
+        taken: &str,
+        mut read: impl FnMut(&mut Section<'_, 'a>) -> T,
+    ) -> Vec<(Box<str>, T)> {
+        let (table, _) = self.subtable(name);
+        let mut all = Vec::new();
+        for (key, value) in table.into_iter().flatten() {
+            let path = format!("{}.{}", join(&self.path, name), quoted(key.get_ref()));
+            let place = self.reader.place(key.span().start);
+            let table = value.get_ref().as_table();
+            if table.is_none() {
+                self.reader.mistake(place.clone(), path.clone(), format!("not a section; allowed: [{path}]"));
+            }
+            if key.get_ref().is_empty() || key.get_ref() == taken {
+                let says = format!("not a free name; allowed: any but \"\" and {}", quoted(taken));
+                self.reader.mistake(place.clone(), path.clone(), says);
+            }
+            let mut section = Section::new(self.reader, path, table, place);
+            section.reader.effective.section(&section.path);
+            all.push((key.get_ref().as_ref().into(), read(&mut section)));
+            section.close();
+        }
+        all
+    }
+
+    /// Notes a mistake that shows only beside other keys.
+    pub(super) fn refuse(&mut self, name: &'static str, place: &Place, says: impl Into<String>) {
+        self.reader.mistake(place.clone(), join(&self.path, name), says.into());
+    }
+
+    /// Ends the section: what was not asked for is unknown.
+    pub(super) fn close(self) {
+        for (key, value) in self.table.into_iter().flatten() {
+            let name: &str = key.get_ref();
+            if self.asked.contains(&name) {
+                continue;
+            }
+            let place = self.reader.place(key.span().start);
+            let (section, allowed) = (self.path.clone(), self.asked.clone());
+            let table = value.get_ref().is_table();
+            self.reader.unknown(Unknown { section, name: name.to_owned(), table, place, allowed });
+        }
+    }
+
+    /// The table under a name, and where it begins.
+    fn subtable(&mut self, name: &'static str) -> (Option<&'a DeTable<'a>>, Place) {
+        self.asked.push(name);
+        let Some((key, value)) = self.table.and_then(|table| table.get_key_value(name)) else {
+            return (None, self.place.clone());
+        };
+        let place = self.reader.place(key.span().start);
+        let table = value.get_ref().as_table();
+        if table.is_none() {
+            let path = join(&self.path, name);
+            self.reader.mistake(place.clone(), path.clone(), format!("not a section; allowed: [{path}]"));
+        }
+        (table, place)
+    }
+
+    fn or_else<K: Kind>(
+        &mut self,
+        key: &Key<'_>,
+        kind: &K,
+        otherwise: impl FnOnce() -> Setting<K::Value>,
+        source: &str,
+    ) -> Setting<K::Value> {
+        match self.ask(key, kind) {
+            Asked::Given(setting) => {
+                self.show(key, &setting, "");
+                setting
+            }
+            Asked::Wrong | Asked::Absent => {
+                let setting = otherwise();
+                self.show(key, &setting, source);
+                setting
+            }
+        }
+    }
+
+    /// Shows a setting, as coming from `source` or else from its place.
+    fn show<T>(&mut self, key: &Key<'_>, setting: &Setting<T>, source: &str) {
+        let from = if source.is_empty() { self.reader.name(&setting.place) } else { source.to_owned() };
+        self.reader.effective.value(key.name, &setting.shown, from);
+    }
+
+    /// Looks a key up; what is refused is noted. The file's value is looked at even under a flag.
+    fn ask<K: Kind>(&mut self, key: &Key<'_>, kind: &K) -> Asked<K::Value> {
+        self.asked.push(key.name);
+        self.reader.asked(&self.path, key.name);
+        let filed = self.ask_file(key.name, kind);
+        let Some((flag, given)) = key.flag else { return filed };
+        let place = Place::Flag(flag);
+        let read = self.read(key.name, kind, &Raw::Text(given), &place);
+        match (read, filed) {
+            (Some(value), Asked::Given(_) | Asked::Absent) => {
+                Asked::Given(Setting { value, place, shown: quoted(&escape(given)) })
+            }
+            _ => Asked::Wrong,
+        }
+    }
+
+    fn ask_file<K: Kind>(&mut self, name: &'static str, kind: &K) -> Asked<K::Value> {
+        let Some((key, value)) = self.table.and_then(|table| table.get_key_value(name)) else {
+            return Asked::Absent;
+        };
+        let (place, value) = (self.reader.place(key.span().start), value.get_ref());
+        let text = match value.as_str().map(|text| fill(text, self.reader.env)).transpose() {
+            Ok(text) => text,
+            Err(wrong) => {
+                for says in wrong {
+                    self.refuse(name, &place, says);
+                }
+                return Asked::Wrong;
+            }
+        };
+        let raw = match (&text, value) {
+            (Some(text), _) => Raw::Text(text),
+            (None, DeValue::Integer(number)) => {
+                Raw::Integer(i64::from_str_radix(number.as_str(), number.radix()).ok())
+            }
+            (None, DeValue::Boolean(value)) => Raw::Boolean(*value),
+            (None, other) => Raw::Other(other.type_str()),
+        };
+        match (self.read(name, kind, &raw, &place), literal(value)) {
+            (Some(value), Some(shown)) => Asked::Given(Setting { value, place, shown }),
+            _ => Asked::Wrong,
+        }
+    }
+
+    fn read<K: Kind>(
+        &mut self,
+        name: &'static str,
+        kind: &K,
+        raw: &Raw<'_>,
+        place: &Place,
+    ) -> Option<K::Value> {
+        match kind.read(raw) {
+            Ok(value) => Some(value),
+            Err(fault) => {
+                self.refuse(name, place, refusal(kind, raw, fault));
+                None
+            }
+        }
+    }
+}
+
+impl From<&'static str> for Key<'_> {
+    fn from(name: &'static str) -> Self {
+        Self { name, flag: None }
+    }
+}
+
+impl<'f> Key<'f> {
+    /// A key, and the flag above it where that is given.
+    pub(super) fn or_flag(name: &'static str, flag: &'static str, given: Option<&'f str>) -> Self {
+        Self { name, flag: given.map(|given| (flag, given)) }
+    }
+}

@@ -1,0 +1,130 @@
+//! Builds a running weir out of its parts. The only place that knows them all.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use weir_core::exchange::Exchange;
+use weir_core::inflight::Inflight;
+use weir_core::lanes::Lanes;
+use weir_core::policy::Policy;
+use weir_core::tally::Tally;
+use weir_dash::{Admin, AdminHandles};
+use weir_proxy::{Drain, Outlet, Server, Wiring};
+use weir_telemetry::{Inputs, Pipeline, PipelineHandle};
+
+use crate::config::Settings;
+
+/// Requests for a metrics page that may wait; a scraper beyond that is told to come back.
+const PAGE_QUEUE: usize = 16;
+
+/// A running weir.
+pub(crate) struct Weir {
+    pub(crate) address: SocketAddr,
+    pub(crate) admin: SocketAddr,
+    pub(crate) inflight: Arc<Inflight>,
+    pub(crate) lanes: Arc<Lanes>,
+    /// The limits; the one wire up to the data path.
+    pub(crate) policy: watch::Sender<Policy>,
+    drain: Drain,
+    drain_timeout: Duration,
+    ready: watch::Sender<bool>,
+    pipeline: PipelineHandle,
+    stop_admin: CancellationToken,
+    tasks: TaskTracker,
+}
+
+/// What could not be had at the start.
+#[derive(Debug)]
+pub(crate) struct StartError {
+    what: String,
+    error: io::Error,
+}
+
+impl std::fmt::Display for StartError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.what, self.error)
+    }
+}
+
+impl Weir {
+    /// Starts all parts. `watch_exchanges` stands between the data path and the pipeline, for who
+    /// wants to see each record first.
+    pub(crate) async fn start(
+        settings: Settings,
+        watch_exchanges: impl FnOnce(mpsc::Receiver<Box<Exchange>>) -> mpsc::Receiver<Box<Exchange>>,
+    ) -> Result<Self, StartError> {
+        let tasks = TaskTracker::new();
+        let tally = Arc::new(Tally::default());
+        let lanes = Arc::new(Lanes::default());
+        let inflight = Arc::new(Inflight::new(settings.telemetry.max_pulsing));
+        let drain = Drain::new();
+        let (outlet, exchanges) = Outlet::new(settings.records_queue, Arc::clone(&tally));
+        let (policy, policy_seen) = watch::channel(settings.policy);
+        let (pages, pages_asked) = mpsc::channel(PAGE_QUEUE);
+        let (ready, ready_seen) = watch::channel(true);
+
+        let wiring = Wiring {
+            policy: policy_seen,
+            outlet,
+            inflight: Arc::clone(&inflight),
+            lanes: Arc::clone(&lanes),
+            tally: Arc::clone(&tally),
+            drain: drain.clone(),
+        };
+        let listen = settings.proxy.listen.address;
+        let server = Server::bind(settings.proxy, wiring).map_err(cannot("listen on", listen))?;
+        let address = server.address().map_err(cannot("listen on", listen))?;
+        let handles = AdminHandles { pages, ready: ready_seen };
+        let admin =
+            Admin::bind(settings.admin, handles).await.map_err(cannot("serve metrics on", settings.admin))?;
+        let admin_address = admin.local_addr().map_err(cannot("serve metrics on", settings.admin))?;
+        let inputs = Inputs {
+            exchanges: watch_exchanges(exchanges),
+            pages: pages_asked,
+            inflight: Arc::clone(&inflight),
+            lanes: Arc::clone(&lanes),
+            tally,
+            clock: weir_proxy::monotonic,
+        };
+        let pipeline = Pipeline::start(settings.telemetry, inputs, &tasks)
+            .map_err(|error| StartError { what: "cannot open a log".into(), error })?;
+        let stop_admin = CancellationToken::new();
+        admin.serve(stop_admin.clone(), &tasks);
+        tasks.spawn(server.run());
+        Ok(Self {
+            address,
+            admin: admin_address,
+            inflight,
+            lanes,
+            policy,
+            drain,
+            drain_timeout: settings.drain_timeout,
+            ready,
+            pipeline,
+            stop_admin,
+            tasks,
+        })
+    }
+
+    /// Ends in order: not ready any more, no new requests, time for what runs, then the records,
+    /// and the admin port last. True if nothing had to be cut off.
+    pub(crate) async fn shut_down(self) -> bool {
+        let _ = self.ready.send(false);
+        let in_time = self.drain.finish(self.drain_timeout).await;
+        self.pipeline.shutdown().await;
+        self.stop_admin.cancel();
+        self.tasks.close();
+        self.tasks.wait().await;
+        in_time
+    }
+}
+
+fn cannot(what: &str, address: SocketAddr) -> impl Fn(io::Error) -> StartError {
+    let what = format!("cannot {what} {address}");
+    move |error| StartError { what: what.clone(), error }
+}
