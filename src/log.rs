@@ -2,7 +2,7 @@
 //! a few lines a second from one place in the code.
 
 use std::collections::HashMap;
-use std::io;
+use std::io::{self, IsTerminal};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -22,7 +22,8 @@ const LINES_A_SECOND: u32 = 5;
 /// Starts the log. What is still queued is written when the guard is dropped.
 pub(crate) fn start(config: &LogConfig) -> WorkerGuard {
     let (writer, guard) = NonBlockingBuilder::default().lossy(true).finish(io::stderr());
-    let layer = fmt::layer().with_writer(writer).with_target(false);
+    let colours = io::stderr().is_terminal();
+    let layer = fmt::layer().with_writer(writer).with_target(false).with_ansi(colours);
     let layer = match config.format {
         LogFormat::Text => layer.boxed(),
         LogFormat::Json => layer.json().flatten_event(true).boxed(),

@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each bench uses a part")]
 
 /// The event that carries the `n`th token.
-pub fn token_event(n: usize) -> Vec<u8> {
+pub(crate) fn token_event(n: usize) -> Vec<u8> {
     format!(
         "data: {{\"id\":\"chatcmpl-3f1c9a7be2d84c55\",\"object\":\"chat.completion.chunk\",\"created\":1764547200,\
          \"model\":\"meta/llama-3.1-8b\",\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\" word{n}\"}},\
@@ -13,7 +13,7 @@ pub fn token_event(n: usize) -> Vec<u8> {
 }
 
 /// A whole stream of `tokens` tokens, one event an element.
-pub fn stream(tokens: usize) -> Vec<Vec<u8>> {
+pub(crate) fn stream(tokens: usize) -> Vec<Vec<u8>> {
     let role = String::from_utf8_lossy(&token_event(0))
         .replace("\"content\":\" word0\"", "\"role\":\"assistant\",\"content\":\"\"");
     let finish = String::from_utf8_lossy(&token_event(0))
@@ -27,7 +27,7 @@ pub fn stream(tokens: usize) -> Vec<Vec<u8>> {
 }
 
 /// A draft whose stream has begun.
-pub fn draft() -> weir_core::draft::Draft {
+pub(crate) fn draft() -> weir_core::draft::Draft {
     use std::sync::Arc;
 
     use weir_core::dialect::{Dialect, RequestPeek};

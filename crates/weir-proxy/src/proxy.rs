@@ -120,7 +120,8 @@ impl Proxy {
         }
         let (mut parts, stream) = response.into_parts();
         if let Some(draft) = record.draft() {
-            draft.answered(&head(&parts.status, &parts.headers), monotonic());
+            let came = stream.last_read().unwrap_or_else(monotonic);
+            draft.answered(&head(&parts.status, &parts.headers), came);
         }
         headers::to_client(&mut parts, &self.config.headers);
         Ok(Response::from_parts(parts, stream))

@@ -27,6 +27,10 @@ use crate::self_metrics::{LoopLag, SelfMetrics};
 /// How often exchanges in flight are looked at.
 const TICK: Duration = Duration::from_secs(1);
 
+/// How often exchanges that are over are taken in. Waking up for each of them would cost more than
+/// recording it.
+const GATHER: Duration = Duration::from_millis(50);
+
 /// What the pipeline works on.
 #[derive(Debug)]
 pub struct Inputs {
@@ -119,16 +123,26 @@ impl Pipeline {
     async fn run(mut self, stop: &CancellationToken) {
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut gather = interval(GATHER);
+        gather.set_missed_tick_behavior(MissedTickBehavior::Delay);
         // Whichever is ready is chosen by chance, so that none of them keeps out the others.
         loop {
             tokio::select! {
                 () = stop.cancelled() => break,
-                Some(exchange) = self.inputs.exchanges.recv() => self.take(exchange),
+                _ = gather.tick() => self.gather(),
                 Some(page) = self.inputs.pages.recv() => self.answer(page),
                 _ = ticks.tick() => self.tick(),
             }
         }
         self.shut_down().await;
+    }
+
+    /// Takes in what is queued now, and not what comes meanwhile, so that others get their turn.
+    fn gather(&mut self) {
+        for _ in 0..self.inputs.exchanges.len() {
+            let Ok(exchange) = self.inputs.exchanges.try_recv() else { return };
+            self.take(exchange);
+        }
     }
 
     /// An exchange is over: what is left of its output comes before its record.
@@ -141,6 +155,7 @@ impl Pipeline {
     }
 
     fn tick(&mut self) {
+        self.gather();
         let now = (self.inputs.clock)();
         let queue_empty = self.inputs.exchanges.is_empty();
         for pulse in self.pulses.tick(&self.inputs.inflight, now, queue_empty) {
@@ -150,6 +165,7 @@ impl Pipeline {
 
     /// Everyone who waits for a page at this moment gets the same one.
     fn answer(&mut self, first: oneshot::Sender<String>) {
+        self.gather();
         let page = self.page();
         while let Ok(other) = self.inputs.pages.try_recv() {
             // Whoever no longer waits does not miss it.

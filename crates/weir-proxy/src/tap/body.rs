@@ -72,9 +72,10 @@ impl Tap {
                 self.idle.touch(now);
                 let arrival = self.watch.ready(now);
                 if let (Some(bytes), Some(draft)) = (frame.data_ref(), self.record.draft()) {
-                    draft.frame(bytes, now, arrival);
+                    draft.frame(bytes, self.stream.last_read().unwrap_or(now), arrival);
                 }
-                if self.stream.is_end_stream() {
+                // Nothing comes behind trailers, and nobody asks.
+                if frame.is_trailers() || self.stream.is_end_stream() {
                     self.end(End::Complete);
                 }
                 Poll::Ready(Some(Ok(frame)))

@@ -9,6 +9,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
 use super::pool::{Lease, Pool};
+use super::socket::Socket;
 use crate::config::UpstreamUrl;
 use crate::drain::Drain;
 
@@ -22,6 +23,7 @@ const MAX_HEADERS: usize = 256;
 pub(super) async fn open(url: &UpstreamUrl, pool: &Arc<Pool>, drain: &Drain) -> io::Result<Lease> {
     let socket = TcpStream::connect((url.host(), url.port())).await?;
     socket.set_nodelay(true)?;
+    let (socket, last_read) = Socket::new(socket);
     let handshake = http1::Builder::new()
         .preserve_header_case(true)
         .max_headers(MAX_HEADERS)
@@ -30,5 +32,5 @@ pub(super) async fn open(url: &UpstreamUrl, pool: &Arc<Pool>, drain: &Drain) -> 
     let (sender, connection) = handshake.await.map_err(io::Error::other)?;
     // How it ends is told to whoever waits for an answer on it.
     let task = drain.spawn_upstream(connection.map(drop));
-    Ok(Lease::new(sender, task, pool))
+    Ok(Lease::new(sender, task, last_read, pool))
 }

@@ -2,6 +2,7 @@
 
 mod connect;
 mod pool;
+mod socket;
 mod stream;
 
 pub(crate) use stream::Stream;

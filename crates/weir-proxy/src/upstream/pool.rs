@@ -7,6 +7,7 @@ use hyper::client::conn::http1::SendRequest;
 use tokio::task::AbortHandle;
 use weir_core::timeline::{Offset, Stamp};
 
+use super::socket::LastRead;
 use crate::clock::monotonic;
 use crate::tap::RequestBody;
 
@@ -28,6 +29,7 @@ struct Idle {
 struct Connection {
     sender: SendRequest<RequestBody>,
     task: AbortHandle,
+    last_read: LastRead,
 }
 
 /// Dropping a connection closes its socket at once, whatever its task waits for.
@@ -92,8 +94,18 @@ impl Pool {
 }
 
 impl Lease {
-    pub(super) fn new(sender: SendRequest<RequestBody>, task: AbortHandle, pool: &Arc<Pool>) -> Self {
-        Self { connection: Connection { sender, task }, pool: Arc::clone(pool) }
+    pub(super) fn new(
+        sender: SendRequest<RequestBody>,
+        task: AbortHandle,
+        last_read: LastRead,
+        pool: &Arc<Pool>,
+    ) -> Self {
+        Self { connection: Connection { sender, task, last_read }, pool: Arc::clone(pool) }
+    }
+
+    /// When bytes of the connection were last read.
+    pub(super) fn last_read(&self) -> Stamp {
+        self.connection.last_read.stamp()
     }
 
     pub(super) fn sender(&mut self) -> &mut SendRequest<RequestBody> {

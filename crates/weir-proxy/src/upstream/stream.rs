@@ -11,6 +11,7 @@ use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use weir_core::tally::Tally;
+use weir_core::timeline::Stamp;
 
 use super::pool::Lease;
 use crate::drain::Drain;
@@ -40,6 +41,11 @@ impl Stream {
             Some(body) => Pin::new(body).poll_frame(cx),
             None => Poll::Ready(None),
         }
+    }
+
+    /// When what was polled last came: the time of the last read from the connection.
+    pub(crate) fn last_read(&self) -> Option<Stamp> {
+        self.lease.as_ref().map(Lease::last_read)
     }
 
     pub(crate) fn is_end_stream(&self) -> bool {

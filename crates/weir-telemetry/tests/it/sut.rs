@@ -74,9 +74,6 @@ impl Sut {
     }
 
     pub(crate) async fn text(&self) -> String {
-        while self.exchanges.capacity() < self.exchanges.max_capacity() {
-            tokio::task::yield_now().await;
-        }
         let (reply, page) = oneshot::channel();
         self.pages.send(reply).await.unwrap();
         page.await.unwrap()
