@@ -54,6 +54,8 @@ struct Waiter {
 pub(crate) struct LanePermit {
     lane: Arc<Lane>,
     place: Option<OwnedSemaphorePermit>,
+    /// Whether somebody has it. One that is handed to a waiter who has just left never was used.
+    taken: bool,
 }
 
 impl Lane {
@@ -77,7 +79,7 @@ impl Lane {
     pub(crate) async fn enter(self: &Arc<Self>) -> Result<LanePermit, Rejection> {
         let arrived = monotonic();
         let (waiting, hand_over, timeout) = match self.knock() {
-            Knock::Admitted(permit) => return Ok(permit),
+            Knock::Admitted(permit) => return Ok(permit.taken()),
             Knock::Full(wait) => return Err(Rejection::Full(wait)),
             Knock::Queued { waiting, hand_over, timeout } => (waiting, hand_over, timeout),
         };
@@ -92,7 +94,7 @@ impl Lane {
         };
         waiting.admitted();
         self.gauge.wait_ns.fetch_add(monotonic().since(arrived).0, Relaxed);
-        Ok(permit)
+        Ok(permit.taken())
     }
 
     /// Replaces the limits. Nobody is dropped: with fewer places the next ones wait longer.
@@ -152,7 +154,7 @@ impl Lane {
 
     fn permit(self: &Arc<Self>, place: OwnedSemaphorePermit) -> LanePermit {
         self.gauge.in_flight.fetch_add(1, Relaxed);
-        LanePermit { lane: Arc::clone(self), place: Some(place) }
+        LanePermit { lane: Arc::clone(self), place: Some(place), taken: false }
     }
 
     fn predicted_wait(&self) -> Option<Duration> {
@@ -169,13 +171,22 @@ impl Lane {
     }
 }
 
+impl LanePermit {
+    fn taken(mut self) -> Self {
+        self.taken = true;
+        self
+    }
+}
+
 impl Drop for LanePermit {
     fn drop(&mut self) {
         let lane = Arc::clone(&self.lane);
         lane.gauge.in_flight.fetch_sub(1, Relaxed);
-        lane.gauge.completions.fetch_add(1, Relaxed);
         let mut order = lane.order();
-        order.departures.count(monotonic());
+        if self.taken {
+            lane.gauge.completions.fetch_add(1, Relaxed);
+            order.departures.count(monotonic());
+        }
         let place = self.place.take();
         if order.debt > 0 {
             order.debt -= 1;
