@@ -1,7 +1,16 @@
 //! The proxy over real sockets: what passes it, what is recorded of that, and how it ends.
 
 // The lints' exemption for tests covers test functions, not the helpers they share.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
+mod corpus;
+mod faults;
 mod harness;
+mod kept;
+mod leaving;
+mod limits;
+mod pressure;
+mod shutdown;
+mod smuggling;
 mod transparency;
+mod truth;

@@ -10,11 +10,12 @@ pub(crate) mod wire;
 
 pub(crate) use message::{chunk, request, response};
 pub(crate) use play::{Ending, Play, Played};
-pub(crate) use rig::{Rig, Setup};
+pub(crate) use rig::Rig;
 pub(crate) use upstream::Upstream;
 pub(crate) use wire::{Close, Wire};
 
 use std::future::Future;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 /// The last chunk of a chunked body without trailers.
@@ -54,7 +55,15 @@ pub(crate) fn split(bytes: &[u8], size: usize) -> Vec<Vec<u8>> {
 /// The sizes in which bodies are written: whole, by single bytes, and by primes.
 pub(crate) const SPLITS: [usize; 4] = [usize::MAX, 1, 7, 97];
 
-/// Bytes of every value in no simple order, `at` bytes into an endless row of them.
+/// Bytes of every value in no simple order, from `at` on in an endless row of them.
 pub(crate) fn pattern(at: usize, length: usize) -> Vec<u8> {
-    (at..at + length).map(|index| (index % 251) as u8 ^ (index / 251 % 256) as u8).collect()
+    static TILE: LazyLock<Vec<u8>> =
+        LazyLock::new(|| (0..251 * 256).map(|index| (index % 251) as u8 ^ (index / 251) as u8).collect());
+    let mut bytes = Vec::with_capacity(length);
+    while bytes.len() < length {
+        let from = (at + bytes.len()) % TILE.len();
+        let part = (TILE.len() - from).min(length - bytes.len());
+        bytes.extend_from_slice(&TILE[from..from + part]);
+    }
+    bytes
 }

@@ -95,7 +95,7 @@ impl Served {
         self.count.requests.load(SeqCst)
     }
 
-    /// Waits until the proxy holds no connection to it any more.
+    /// Waits until no connection is open on this side.
     pub(crate) async fn is_left(&self) {
         until(|| self.count.open.load(SeqCst) == 0).await;
     }

@@ -2,14 +2,14 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::time::Duration;
 
-use socket2::SockRef;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::body::Body;
-use super::guarded;
 use super::message::{Head, Message, chat};
+use super::{SOON, guarded, now};
 
 /// How the other side closed the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,13 +45,6 @@ impl Wire {
         self.forgets = true;
     }
 
-    /// Lets the kernel hold little on this side, so that what is not read is soon not sent.
-    pub(crate) fn narrow(&self) {
-        let socket = SockRef::from(&self.stream);
-        socket.set_recv_buffer_size(16 * 1024).unwrap();
-        socket.set_send_buffer_size(16 * 1024).unwrap();
-    }
-
     pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
         guarded(self.stream.write_all(bytes.as_ref())).await.unwrap();
     }
@@ -69,11 +62,6 @@ impl Wire {
     /// Sends a request for a chat completion.
     pub(crate) async fn ask(&mut self, body: impl AsRef<[u8]>) {
         self.send(chat(body)).await;
-    }
-
-    /// Ends this side's bytes; the other side may still send.
-    pub(crate) async fn finish(&mut self) {
-        guarded(self.stream.shutdown()).await.unwrap();
     }
 
     /// Closes with a reset.
@@ -105,10 +93,19 @@ impl Wire {
         self.closed.unwrap()
     }
 
+    /// Waits until the other side closes, which it must do soon; returns how long that took.
+    pub(crate) async fn closed_soon(&mut self) -> Duration {
+        let begun = now();
+        self.closed().await;
+        let taken = Duration::from_nanos(now() - begun);
+        assert!(taken < SOON, "closed only after {taken:?}");
+        taken
+    }
+
     /// Whether nothing is there to be read, and the connection is open.
     pub(crate) async fn is_quiet(&mut self) -> bool {
         let mut byte = [0];
-        let pause = std::time::Duration::from_millis(30);
+        let pause = Duration::from_millis(30);
         self.at == self.raw.len() && tokio::time::timeout(pause, self.stream.peek(&mut byte)).await.is_err()
     }
 

@@ -68,7 +68,6 @@ async fn a_response_of_64_mib_streams() {
     const LENGTH: usize = 64 << 20;
     let (mut rig, upstream) = Rig::start().await;
     let mut client = rig.client().await;
-    client.narrow();
     client.forget();
     client.send(request("GET /v1/files/1/content", "", "")).await;
     let (mut engine, _) = upstream.asked().await;

@@ -6,7 +6,7 @@ const PATHS: [&str; 9] = [
     "/v1/./models",
     "/v1/../models",
     "/v1/models?",
-    "/v1/models;a=b/?q='\"{}|",
+    "/v1/models;a=b/?q='{}|",
     "/?",
     "/%00%ff",
     "//x//",
