@@ -35,13 +35,13 @@ pub(crate) struct ServeArgs {
     /// Configuration file. Without it nothing is read from the disk.
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// The model server: http://HOST[:PORT][/BASE].
+    /// The model server, such as `http://127.0.0.1:8000`; a base path may follow.
     #[arg(long, value_name = "URL")]
     pub(crate) upstream: Option<String>,
-    /// Where clients connect to [default: 127.0.0.1:8080].
+    /// Where clients connect to (default 127.0.0.1:8080).
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Option<String>,
-    /// Where metrics and health are served [default: 127.0.0.1:9464].
+    /// Where metrics and health are served (default 127.0.0.1:9464).
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) admin: Option<String>,
     /// Write one JSON line per exchange to FILE, or to standard output with `-`.
@@ -50,7 +50,7 @@ pub(crate) struct ServeArgs {
     /// Write every observation to FILE, to be replayed later.
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<String>,
-    /// How much weir says of itself: error, warn, info, debug, trace [default: info].
+    /// How much weir says of itself: error, warn, info, debug, trace (default info).
     #[arg(long, value_name = "LEVEL")]
     pub(crate) log_level: Option<String>,
 }

@@ -53,6 +53,28 @@ async fn a_request_that_was_written_is_not_written_again() {
     assert_eq!(rig.tally.upstream_retries.load(Relaxed), 0);
 }
 
+/// B88: an upstream that lets go of a connection just when it is used again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn closed_just_when_it_is_used_again() {
+    const IDLE: Duration = Duration::from_millis(4);
+    let (rig, upstream) = Rig::start().await;
+    let served = upstream.serve_idle(IDLE, |_| response("200 OK", "", "{}").into());
+    let mut client = rig.client().await;
+    let mut lost = 0;
+    for round in 0..200 {
+        client.ask("{}").await;
+        let answer = client.response().await;
+        if answer.status() != 200 {
+            assert_eq!((answer.status(), answer.head.header("weir-error")), (502, Some("upstream_reset")));
+            lost += 1;
+        }
+        assert!(served.requests() <= round + 1, "no request is sent twice");
+        tokio::time::sleep(IDLE.mul_f64(0.9 + f64::from(round as u32 % 5) * 0.05)).await;
+    }
+    eprintln!("{lost} of 200 met the end of their connection");
+    assert!(lost <= 20, "{lost} of 200");
+}
+
 /// One that dies while nobody uses it is not used.
 #[tokio::test]
 async fn a_connection_that_died_unused_is_replaced() {

@@ -44,6 +44,15 @@ impl Upstream {
 
     /// Answers every request by itself from now on, and closes where `answer` says so.
     pub(crate) fn serve(self, answer: impl Fn(&Message) -> Reply + Send + Sync + 'static) -> Served {
+        self.serve_idle(Duration::from_secs(600), answer)
+    }
+
+    /// The same, and closes connections that were not used for this long.
+    pub(crate) fn serve_idle(
+        self,
+        idle: Duration,
+        answer: impl Fn(&Message) -> Reply + Send + Sync + 'static,
+    ) -> Served {
         let count = Arc::new(Count::default());
         let counted = Arc::clone(&count);
         let answer = Arc::new(answer);
@@ -53,7 +62,7 @@ impl Upstream {
             loop {
                 let wire = Wire::new(self.listener.accept().await.unwrap().0);
                 counted.connections.fetch_add(1, SeqCst);
-                connections.spawn(serve(wire, Arc::clone(&counted), Arc::clone(&answer)));
+                connections.spawn(serve(wire, idle, Arc::clone(&counted), Arc::clone(&answer)));
             }
         });
         Served { count, _tasks: tasks }
@@ -101,10 +110,10 @@ impl Served {
     }
 }
 
-async fn serve(mut wire: Wire, count: Arc<Count>, answer: Arc<impl Fn(&Message) -> Reply>) {
+async fn serve(mut wire: Wire, idle: Duration, count: Arc<Count>, answer: Arc<impl Fn(&Message) -> Reply>) {
     count.open.fetch_add(1, SeqCst);
     let open = Open(Arc::clone(&count));
-    while let Some(request) = wire.maybe_request().await {
+    while let Ok(Some(request)) = tokio::time::timeout(idle, wire.maybe_request()).await {
         count.requests.fetch_add(1, SeqCst);
         let Reply { bytes, closes } = answer(&request);
         if wire.try_send(bytes).await.is_err() || closes {

@@ -50,6 +50,23 @@ async fn codings_that_do_not_end_in_chunks_are_refused() {
     refused(old.to_owned() + HIDDEN, 400).await;
 }
 
+/// B25: a coding that is not relayed must not get lost on the way.
+#[tokio::test]
+async fn codings_beneath_the_chunks_are_refused() {
+    for coding in ["gzip, chunked", "chunked, chunked", "gzip\r\nTransfer-Encoding: chunked"] {
+        let head = format!("POST /v1/files HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: {coding}\r\n\r\n");
+        refused(head + "5\r\nhello\r\n0\r\n\r\n" + HIDDEN, 400).await;
+    }
+}
+
+/// B25: whose request it is must be said once.
+#[tokio::test]
+async fn a_request_names_one_host() {
+    for hosts in ["", "Host: a\r\nHost: b\r\n"] {
+        refused(format!("GET / HTTP/1.1\r\n{hosts}\r\n"), 400).await;
+    }
+}
+
 /// B25
 #[tokio::test]
 async fn header_lines_that_others_read_otherwise_are_refused() {

@@ -76,6 +76,24 @@ async fn an_upstream_that_refuses_at_once_is_heard_before_the_body() {
     }
 }
 
+/// B29 (c): the client waits for leave, and hears the refusal instead.
+#[tokio::test]
+async fn a_client_that_waits_for_leave_hears_a_refusal_at_once() {
+    let (mut rig, upstream) = Rig::start().await;
+    let mut client = rig.client().await;
+    client.send(head("/v1/files")).await;
+    let mut engine = upstream.accept().await;
+    engine.request_head().await;
+    engine.send(response("401 Unauthorized", "Connection: close\r\n", "no")).await;
+    let mut head = client.response_head().await;
+    while head.status() == 100 {
+        head = client.response_head().await;
+    }
+    assert_eq!(head.status(), 401);
+    assert!(client.body_to_end().await);
+    assert_eq!(rig.record().await.status, Some(401));
+}
+
 /// B35
 #[tokio::test]
 async fn a_preflight_passes_while_every_place_is_taken() {

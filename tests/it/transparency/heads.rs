@@ -153,6 +153,21 @@ async fn statuses_pass_with_their_reasons() {
     }
 }
 
+/// B109: whoever traces goes on tracing, with whatever was sent.
+#[tokio::test]
+async fn trace_context_passes_untouched() {
+    let (rig, upstream) = Rig::start().await;
+    let mut client = rig.client().await;
+    let headers = "traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\r\n\
+                   tracestate: a=1,b=2\r\ntraceparent: ff-0-0-00\r\ntracestate: c=3\r\nbaggage: k=v\r\n";
+    client.send(request("POST /v1/chat/completions", headers, "{}")).await;
+    let (_engine, asked) = upstream.asked().await;
+    let parents = ["00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "ff-0-0-00"];
+    assert_eq!(asked.head.all("traceparent"), parents);
+    assert_eq!(asked.head.all("tracestate"), ["a=1,b=2", "c=3"]);
+    assert_eq!(asked.head.header("baggage"), Some("k=v"));
+}
+
 /// B43
 #[tokio::test]
 async fn redirects_are_relayed_and_never_followed() {
