@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use weir_core::timeline::Offset;
-
 use crate::harness::message::stream_head;
 use crate::harness::play::verdict;
 use crate::harness::sse::{DONE, content, finish, three_tokens};
@@ -13,6 +11,8 @@ use crate::harness::{LAST_CHUNK, Rig, Upstream, Wire, chunk};
 const HELD: usize = 16 << 20;
 
 const STREAM: usize = 200 << 20;
+
+const PAUSE: Duration = Duration::from_millis(300);
 
 /// A client that asked and reads nothing, and its upstream.
 struct Unread {
@@ -31,15 +31,7 @@ async fn unread(rig: &Rig, upstream: &Upstream) -> Unread {
     let (mut engine, _) = upstream.asked().await;
     engine.send(stream_head()).await;
     let event = content(&"x".repeat(4000));
-    let framed = chunk(&event);
-    let mut taken = 0;
-    while taken < STREAM {
-        let rest = &framed[taken % framed.len()..];
-        match tokio::time::timeout(Duration::from_millis(300), engine.send_some(rest)).await {
-            Ok(part) => taken += part.unwrap(),
-            Err(_) => break,
-        }
-    }
+    let taken = engine.send_until_held(&chunk(&event), STREAM).await;
     assert!(taken < HELD, "{taken} bytes were taken though nobody read them");
     Unread { client, engine, event, taken }
 }
@@ -50,6 +42,8 @@ async fn the_upstream_is_slowed_and_the_pause_is_the_clients() {
     let (mut rig, upstream) =
         Rig::with(|setup| setup.config.watch.stall_after = Duration::from_secs(5).into()).await;
     let Unread { mut client, mut engine, event, taken } = unread(&rig, &upstream).await;
+    // All that could flow has long come to rest: from here on the pause is known.
+    tokio::time::sleep(PAUSE).await;
     let framed = chunk(&event);
     let events = taken.div_ceil(framed.len());
     let end = [finish("stop"), DONE.to_owned()].concat();
@@ -71,12 +65,12 @@ async fn the_upstream_is_slowed_and_the_pause_is_the_clients() {
     assert_eq!(output.chunks, events as u64);
     // The pause lies between two frames: it is the client's, and no gap of the engine's.
     assert!(output.downstream_stalls.count >= 1, "{:?}", output.downstream_stalls);
-    let pause = Offset::from(Duration::from_millis(250));
-    assert!(output.downstream_stalls.longest >= pause, "{:?}", output.downstream_stalls);
+    let longest = output.downstream_stalls.longest;
+    assert!(longest >= PAUSE.into(), "{longest:?}");
     assert_eq!(output.upstream_stalls.count, 0);
     let gaps = output.all_gaps.unwrap();
     assert!(gaps.len() < events - 1, "what lay ready has no gap");
-    assert!(gaps.iter().all(|gap| *gap < pause), "a gap as long as the client's pause");
+    assert!(gaps.iter().all(|gap| *gap < longest), "a gap as long as the client's pause");
 }
 
 /// B85: other streams go on meanwhile, and the upstream hears of it when the client leaves.

@@ -117,10 +117,7 @@ async fn what_does_not_end_in_time_is_cut_off_and_recorded() {
 async fn a_client_that_does_not_read_is_cut_off_too() {
     let (mut rig, upstream) = Rig::start().await;
     let (client, mut engine) = streaming(&rig, &upstream).await;
-    let framed = chunk(content(&"x".repeat(60_000)));
-    while let Ok(sent) = tokio::time::timeout(Duration::from_millis(200), engine.send_some(&framed)).await {
-        sent.unwrap();
-    }
+    engine.send_until_held(&chunk(content(&"x".repeat(60_000))), usize::MAX).await;
     assert!(!crate::harness::guarded(rig.drain.finish(Duration::from_millis(20))).await);
     assert_eq!(verdict(&rig.record().await), ("truncated", Some("proxy_shutdown")));
     engine.closed_soon().await;

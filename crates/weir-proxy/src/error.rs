@@ -23,6 +23,8 @@ pub(crate) enum Origin {
 pub(crate) enum ProxyError {
     /// The request's framing contradicts itself.
     ConflictingLengths,
+    /// The request names no host, or several: whose it is could be read in two ways.
+    Host,
     /// The request body broke off or is not framed as HTTP asks.
     RequestBody,
     /// `CONNECT` asks for a tunnel, which a reverse proxy does not give.
@@ -67,6 +69,13 @@ impl ProxyError {
                 O::Refused,
                 T::ClientRequest,
                 "The request states its length in two ways that contradict each other.",
+            ),
+            Self::Host => (
+                Downstream,
+                S::BAD_REQUEST,
+                O::Refused,
+                T::ClientRequest,
+                "The request has no Host header, or more than one.",
             ),
             Self::RequestBody => (
                 Downstream,
@@ -191,6 +200,7 @@ mod tests {
         let full = |answer| ProxyError::QueueFull { answer, wait: None };
         for (error, status, class, origin) in [
             (ProxyError::ConflictingLengths, 400, "client_request", Origin::Downstream),
+            (ProxyError::Host, 400, "client_request", Origin::Downstream),
             (ProxyError::RequestBody, 400, "client_request", Origin::Downstream),
             (ProxyError::Connect, 501, "client_request", Origin::Downstream),
             (full(FullStatus::TooManyRequests), 429, "proxy_queue_full", Origin::Admission),

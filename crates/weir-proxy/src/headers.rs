@@ -8,9 +8,10 @@ use http::header::{
     PROXY_AUTHORIZATION, TE, TRANSFER_ENCODING, UPGRADE, VIA,
 };
 use http::uri::PathAndQuery;
-use http::{Uri, request, response};
+use http::{Method, Uri, Version, request, response};
 
 use crate::config::{HeaderRules, UpstreamUrl};
+use crate::error::ProxyError;
 
 /// Headers that speak of one connection only, whether `Connection` lists them or not.
 const HOP_BY_HOP: [HeaderName; 8] = [
@@ -27,6 +28,21 @@ const HOP_BY_HOP: [HeaderName; 8] = [
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+
+/// Says why a request head cannot be relayed, if so.
+pub(crate) fn refuse(parts: &request::Parts) -> Option<ProxyError> {
+    if parts.method == Method::CONNECT {
+        return Some(ProxyError::Connect);
+    }
+    let hosts = parts.headers.get_all(HOST).iter().count();
+    if hosts > 1 || (hosts == 0 && parts.version == Version::HTTP_11) {
+        return Some(ProxyError::Host);
+    }
+    // Chunks are made anew on the other hop. A coding beneath them would get lost.
+    let mut codings = parts.headers.get_all(TRANSFER_ENCODING).iter();
+    let only_chunks = codings.next().is_none_or(|coding| coding.as_bytes().eq_ignore_ascii_case(b"chunked"));
+    (!only_chunks || codings.next().is_some()).then_some(ProxyError::RequestBody)
+}
 
 /// Turns a client's request head into the one that the upstream gets.
 pub(crate) fn to_upstream(
@@ -57,7 +73,7 @@ pub(crate) fn to_upstream(
         parts.headers.insert(HOST, host);
     }
     parts.uri = target(&parts.uri, url.base());
-    parts.version = http::Version::HTTP_11;
+    parts.version = Version::HTTP_11;
 }
 
 /// Turns the upstream's response head into the one that the client gets.
@@ -67,7 +83,7 @@ pub(crate) fn to_client(parts: &mut response::Parts, rules: &HeaderRules) {
         parts.headers.append(VIA, HeaderValue::from_static("1.1 weir"));
     }
     // An answer in HTTP/1.0 is passed on in our own version: the connection to the client is ours.
-    parts.version = http::Version::HTTP_11;
+    parts.version = Version::HTTP_11;
 }
 
 /// One look at the names tells most heads to have none, or a `Connection` alone.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll};
 
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE, TRANSFER_ENCODING};
-use http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode};
+use http::{HeaderMap, HeaderName, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use tokio::sync::watch;
 use weir_core::dialect::Dialect;
@@ -101,8 +101,8 @@ impl Proxy {
         if client.conflicting {
             return Err(ProxyError::ConflictingLengths);
         }
-        if parts.method == Method::CONNECT {
-            return Err(ProxyError::Connect);
+        if let Some(error) = headers::refuse(&parts) {
+            return Err(error);
         }
         if self.wiring.drain.has_begun() {
             return Err(ProxyError::Draining);

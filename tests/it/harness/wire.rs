@@ -11,6 +11,9 @@ use super::body::Body;
 use super::message::{Head, Message, chat};
 use super::{SOON, guarded, now};
 
+/// Who takes nothing for this long takes nothing.
+const HELD: Duration = Duration::from_millis(300);
+
 /// How the other side closed the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Close {
@@ -57,6 +60,20 @@ impl Wire {
     /// Writes as much as the socket takes at once, waiting for it to take any.
     pub(crate) async fn send_some(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.stream.write(bytes).await
+    }
+
+    /// Writes the same bytes again and again until none are taken for a while, or `limit` were;
+    /// returns how many that was.
+    pub(crate) async fn send_until_held(&mut self, unit: &[u8], limit: usize) -> usize {
+        let mut taken = 0;
+        while taken < limit {
+            let sent = self.send_some(&unit[taken % unit.len()..]);
+            match tokio::time::timeout(HELD, sent).await {
+                Ok(part) => taken += part.unwrap(),
+                Err(_) => break,
+            }
+        }
+        taken
     }
 
     /// Sends a request for a chat completion.

@@ -65,6 +65,10 @@ impl Flow {
         if let Arrival::Late(unwatched) = arrival {
             self.downstream_stalls.add(unwatched);
         }
+        if arrival != Arrival::Awaited {
+            // Even if this frame completes no event: a gap across it would hold the client's pause.
+            self.gap_from = None;
+        }
         self.arrival = Some(arrival);
         self.last_arrival = Some(at);
     }
@@ -131,5 +135,60 @@ impl Flow {
             upstream_stalls: self.upstream_stalls,
             downstream_stalls: self.downstream_stalls,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::{Arrival, Flow, Watch};
+    use crate::dialect::Dialect;
+    use crate::exchange::ExchangeId;
+    use crate::inflight::Inflight;
+    use crate::reader::Seen;
+    use crate::timeline::{Offset, Stamp, Timeline};
+
+    const MS: u64 = 1_000_000;
+
+    /// The gaps between tokens that come with these frames; `false`: with none of its own.
+    fn gaps(frames: &[(u64, Arrival, bool)]) -> Vec<u64> {
+        let live = Arc::new(Inflight::new(1)).enter(ExchangeId(1), Stamp(0), Dialect::Chat);
+        let mut flow = Flow::new(&Watch { stall_after: Offset(1000 * MS), keep_all_gaps: true });
+        let mut timeline = Timeline::default();
+        for &(at, arrival, token) in frames {
+            flow.arrived(Offset(at * MS), arrival);
+            if token {
+                flow.seen(Seen::Output { tokens: None, answer: true }, Offset(at * MS), &mut timeline, &live);
+            }
+        }
+        let gaps = flow.freeze(&live).unwrap().all_gaps.unwrap();
+        gaps.into_iter().map(|gap| gap.0 / MS).collect()
+    }
+
+    #[test]
+    fn a_gap_needs_both_ends_under_watch() {
+        let late = Arrival::Late(Offset(500 * MS));
+        let frames = [
+            (10, Arrival::Awaited, true),
+            (30, Arrival::Awaited, true),
+            (530, late, true),
+            (531, Arrival::Behind, true),
+            (540, Arrival::Awaited, true),
+            (555, Arrival::Awaited, true),
+        ];
+        assert_eq!(gaps(&frames), [20, 15]);
+    }
+
+    #[test]
+    fn a_pause_of_the_client_within_an_event_is_in_no_gap() {
+        let late = Arrival::Late(Offset(500 * MS));
+        let frames = [
+            (10, Arrival::Awaited, true),
+            (510, late, false),
+            (512, Arrival::Awaited, true),
+            (522, Arrival::Awaited, true),
+        ];
+        assert_eq!(gaps(&frames), [10]);
     }
 }
