@@ -7,7 +7,7 @@ use crate::harness::play::verdict;
 use crate::harness::upstream::Reply;
 use crate::harness::{Rig, request, response, until};
 
-/// B88: an upstream that closes after each answer without having said so. It has closed before the
+/// An upstream that closes after each answer without having said so. It has closed before the
 /// client asks again: what crosses on the wire nobody can know.
 async fn never_an_error(rig: Rig, upstream: crate::harness::Upstream) {
     let served = upstream.serve(|_| Reply { bytes: response("200 OK", "", "{}"), closes: true });
@@ -32,7 +32,7 @@ async fn the_same_on_several_threads() {
     never_an_error(rig, upstream).await;
 }
 
-/// B88: the request was on its way when the connection died. It may have been processed.
+/// The request was on its way when the connection died. It may have been processed.
 #[tokio::test]
 async fn a_request_that_was_written_is_not_written_again() {
     let (mut rig, upstream) = Rig::start().await;
@@ -53,7 +53,7 @@ async fn a_request_that_was_written_is_not_written_again() {
     assert_eq!(rig.tally.upstream_retries.load(Relaxed), 0);
 }
 
-/// B88: an upstream that lets go of a connection just when it is used again.
+/// An upstream that lets go of a connection just when it is used again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn closed_just_when_it_is_used_again() {
     const IDLE: Duration = Duration::from_millis(4);

@@ -49,7 +49,6 @@ async fn place_is_free(rig: &mut Rig, upstream: &Upstream) {
     assert_eq!(rig.record().await.outcome.as_str(), "completed");
 }
 
-/// B78 (a), B81
 #[tokio::test]
 async fn while_queued() {
     for leave in Leave::BOTH {
@@ -87,7 +86,6 @@ async fn while_queued() {
     }
 }
 
-/// B78 (b), (e), B76
 #[tokio::test]
 async fn before_the_response_head() {
     for leave in Leave::BOTH {
@@ -106,7 +104,6 @@ async fn before_the_response_head() {
     }
 }
 
-/// B78 (c)
 #[tokio::test]
 async fn before_the_first_token() {
     for leave in Leave::BOTH {
@@ -131,7 +128,6 @@ async fn before_the_first_token() {
     }
 }
 
-/// B78 (d)
 #[tokio::test]
 async fn in_mid_stream() {
     for leave in Leave::BOTH {
@@ -157,7 +153,7 @@ async fn in_mid_stream() {
     }
 }
 
-/// B78 (e): in the middle of an answer that is no stream.
+/// In the middle of an answer that is no stream.
 #[tokio::test]
 async fn in_the_middle_of_a_document() {
     let (mut rig, upstream) = one_place().await;
@@ -241,7 +237,7 @@ async fn after_the_end_of_a_stream_that_goes_on() {
     place_is_free(&mut rig, &upstream).await;
 }
 
-/// B80: whenever they leave, nothing leaks.
+/// Whenever they leave, nothing leaks.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn at_any_moment() {
     const ROUNDS: u64 = 250;

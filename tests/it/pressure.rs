@@ -36,7 +36,6 @@ async fn unread(rig: &Rig, upstream: &Upstream) -> Unread {
     Unread { client, engine, event, taken }
 }
 
-/// B85
 #[tokio::test]
 async fn the_upstream_is_slowed_and_the_pause_is_the_clients() {
     let (mut rig, upstream) =
@@ -73,7 +72,7 @@ async fn the_upstream_is_slowed_and_the_pause_is_the_clients() {
     assert!(gaps.iter().all(|gap| *gap < longest), "a gap as long as the client's pause");
 }
 
-/// B85: other streams go on meanwhile, and the upstream hears of it when the client leaves.
+/// Other streams go on meanwhile, and the upstream hears of it when the client leaves.
 #[tokio::test]
 async fn other_streams_go_on_and_leaving_ends_it() {
     let (mut rig, upstream) = Rig::start().await;

@@ -39,7 +39,6 @@ async fn refuses(rig: &Rig) -> bool {
     }
 }
 
-/// B87
 #[tokio::test]
 async fn what_runs_goes_on_and_nothing_new_begins() {
     let (mut rig, upstream) = Rig::start().await;
@@ -80,7 +79,6 @@ async fn what_runs_goes_on_and_nothing_new_begins() {
     assert!(rig.inflight.is_empty());
 }
 
-/// B87, B104
 #[tokio::test]
 async fn what_does_not_end_in_time_is_cut_off_and_recorded() {
     let (mut rig, upstream) = Rig::start().await;
@@ -112,7 +110,7 @@ async fn what_does_not_end_in_time_is_cut_off_and_recorded() {
     unanswered.closed_soon().await;
 }
 
-/// B87: a client that reads nothing does not hold the end up.
+/// A client that reads nothing does not hold the end up.
 #[tokio::test]
 async fn a_client_that_does_not_read_is_cut_off_too() {
     let (mut rig, upstream) = Rig::start().await;
@@ -124,7 +122,7 @@ async fn a_client_that_does_not_read_is_cut_off_too() {
     drop(client);
 }
 
-/// B82: shutdown while queued. Who waits is served if there is time.
+/// Shutdown while queued. Who waits is served if there is time.
 #[tokio::test]
 async fn who_waits_is_served_before_the_end() {
     let (mut rig, upstream) = Rig::with(|setup| setup.limit(1, 4)).await;
@@ -146,7 +144,6 @@ async fn who_waits_is_served_before_the_end() {
     }
 }
 
-/// B82, B104
 #[tokio::test]
 async fn who_still_waits_at_the_end_is_recorded() {
     let (mut rig, upstream) = Rig::with(|setup| setup.limit(1, 4)).await;

@@ -8,7 +8,6 @@ use crate::harness::{Ending, Play, Played, Rig, chunk, request};
 
 const STREAM_ERROR: (&str, Option<&str>) = ("stream_error", Some("stream_error"));
 
-/// B71
 #[tokio::test]
 async fn an_error_as_the_first_event_is_no_success() {
     for events in [
@@ -26,7 +25,6 @@ async fn an_error_as_the_first_event_is_no_success() {
     }
 }
 
-/// B72
 #[tokio::test]
 async fn an_error_after_tokens_keeps_them() {
     let error = "event: error\ndata: {\"error\":{\"message\":\"overloaded\"}}\n\n".to_owned();
@@ -48,7 +46,7 @@ async fn an_error_after_tokens_keeps_them() {
     }
 }
 
-/// B72: also where the connection breaks behind the error.
+/// Also where the connection breaks behind the error.
 #[tokio::test]
 async fn an_error_and_then_a_broken_connection_is_the_error() {
     let events = [role(), content("a"), data(r#"{"error":{"message":"x"}}"#)];
@@ -66,7 +64,6 @@ async fn ended(tail: &[String]) -> Played {
     played
 }
 
-/// B73
 #[tokio::test]
 async fn complete_is_what_has_a_finish_reason_or_a_terminal_event() {
     let done = || DONE.to_owned();
@@ -95,7 +92,6 @@ async fn a_stream_of_nothing_is_cut_off() {
     assert_eq!(played.verdict(), ("completed", None), "a filter may leave nothing");
 }
 
-/// B74
 #[tokio::test]
 async fn a_stream_that_breaks_off_is_not_ended_for_it() {
     for ending in [Ending::Fin, Ending::Reset] {
@@ -108,7 +104,7 @@ async fn a_stream_that_breaks_off_is_not_ended_for_it() {
     }
 }
 
-/// B74: what mattered had come.
+/// What mattered had come.
 #[tokio::test]
 async fn a_stream_that_breaks_off_behind_its_end_is_complete() {
     for tail in [vec![finish("stop"), DONE.to_owned()], vec![finish("stop")]] {
@@ -119,7 +115,6 @@ async fn a_stream_that_breaks_off_behind_its_end_is_complete() {
     }
 }
 
-/// B74
 #[tokio::test]
 async fn a_body_shorter_than_its_length_is_cut_off() {
     for path in ["/v1/chat/completions", "/v1/files"] {
@@ -142,7 +137,6 @@ async fn a_body_shorter_than_its_length_is_cut_off() {
     }
 }
 
-/// B74
 #[tokio::test]
 async fn chunks_that_are_none_break_the_answer_off() {
     let (mut rig, upstream) = Rig::start().await;

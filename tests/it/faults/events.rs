@@ -5,7 +5,6 @@ use weir_core::timeline::Mark;
 use crate::harness::sse::{DONE, content, data, delta, finish, role, three_tokens, usage};
 use crate::harness::{LAST_CHUNK, Play, Rig, SPLITS, chunk, split};
 
-/// B01
 #[tokio::test]
 async fn a_character_cut_in_two_stays_one() {
     for (text, cuts) in [("\u{5317}", 1..3), ("\u{1f600}", 1..4)] {
@@ -21,7 +20,7 @@ async fn a_character_cut_in_two_stays_one() {
     }
 }
 
-/// B01, B11: what is recorded does not depend on how the stream was written.
+/// What is recorded does not depend on how the stream was written.
 #[tokio::test]
 async fn the_write_pattern_makes_no_difference() {
     let text = "\u{5317}\u{1f600}\u{2028}";
@@ -36,7 +35,6 @@ async fn the_write_pattern_makes_no_difference() {
     }
 }
 
-/// B02
 #[tokio::test]
 async fn every_line_end_will_do() {
     for end in ["\n", "\r\n", "\r"] {
@@ -56,7 +54,7 @@ async fn every_line_end_will_do() {
     }
 }
 
-/// B02: the two bytes of one line end, written apart.
+/// The two bytes of one line end, written apart.
 #[tokio::test]
 async fn a_line_end_cut_in_two_is_one() {
     let stream = three_tokens().concat().replace('\n', "\r\n");
@@ -67,7 +65,6 @@ async fn a_line_end_cut_in_two_is_one() {
     played.came_with(&[1, 1, 1]);
 }
 
-/// B03
 #[tokio::test]
 async fn the_blank_after_the_colon_may_be_missing_or_doubled() {
     for field in ["data:", "data: ", "data:  "] {
@@ -83,7 +80,6 @@ async fn the_blank_after_the_colon_may_be_missing_or_doubled() {
     }
 }
 
-/// B06, B45
 #[tokio::test]
 async fn comments_pass_at_once_and_are_no_tokens() {
     let mut events = vec![": OPENROUTER PROCESSING\n\n".to_owned(); 20];
@@ -96,7 +92,6 @@ async fn comments_pass_at_once_and_are_no_tokens() {
     played.came_with(&[21]);
 }
 
-/// B06
 #[tokio::test]
 async fn a_comment_inside_an_event_is_not_part_of_it() {
     let event = "data: {\"choices\":[{\"index\":0,\n:x\n:\ndata: \"delta\":{\"content\":\"x\"}}]}\n\n";
@@ -105,7 +100,7 @@ async fn a_comment_inside_an_event_is_not_part_of_it() {
     played.came_with(&[0]);
 }
 
-/// B08: with and without what should end the last event.
+/// With and without what should end the last event.
 #[tokio::test]
 async fn the_last_event_counts_without_its_blank_line() {
     let last = concat!(
@@ -121,7 +116,7 @@ async fn the_last_event_counts_without_its_blank_line() {
     }
 }
 
-/// B08: a token may be what was left unterminated. It came when its bytes did.
+/// A token may be what was left unterminated. It came when its bytes did.
 #[tokio::test]
 async fn a_last_token_without_its_blank_line_came_with_its_bytes() {
     let played = Play::chat().parts(&[role(), content("a"), content("b").trim_end().to_owned()]).await;
@@ -129,7 +124,7 @@ async fn a_last_token_without_its_blank_line_came_with_its_bytes() {
     played.came_with(&[1, 2]);
 }
 
-/// B09: it passes while it comes, and those after it are read again.
+/// It passes while it comes, and those after it are read again.
 #[tokio::test]
 async fn an_event_of_4_mib_passes_as_it_comes() {
     let large = content(&"QUJD".repeat(1 << 20));
@@ -144,7 +139,6 @@ async fn an_event_of_4_mib_passes_as_it_comes() {
     played.came_with(&[1, behind]);
 }
 
-/// B09
 #[tokio::test]
 async fn an_event_of_64_mib_passes_too() {
     const PARTS: usize = 64;
@@ -175,7 +169,6 @@ async fn an_event_of_64_mib_passes_too() {
     assert_eq!(record.answer.output.map(|output| output.chunks), Some(1));
 }
 
-/// B11
 #[tokio::test]
 async fn the_lines_of_an_event_belong_together() {
     let event = "data: {\"choices\":[{\"index\":0,\ndata: \"delta\":{\"content\":\"x\"}}]}\n\n";
@@ -184,7 +177,6 @@ async fn the_lines_of_an_event_belong_together() {
     played.came_with(&[1, 2]);
 }
 
-/// B11, B58
 #[tokio::test]
 async fn many_events_in_one_write_came_at_once() {
     let mut stream = role();
@@ -198,7 +190,7 @@ async fn many_events_in_one_write_came_at_once() {
     played.mark_came_with(Mark::LastToken, 0);
 }
 
-/// B12: streams of other APIs pass, and are not taken for chats.
+/// Streams of other APIs pass, and are not taken for chats.
 #[tokio::test]
 async fn streams_of_other_apis_pass_unread() {
     let responses = [
@@ -219,14 +211,13 @@ async fn streams_of_other_apis_pass_unread() {
     }
 }
 
-/// B12: the order of an event's fields does not matter.
+/// The order of an event's fields does not matter.
 #[tokio::test]
 async fn an_error_may_be_named_after_its_data() {
     let played = Play::chat().parts(&["data: {\"message\":\"busy\"}\nevent: error\n\n"]).await;
     assert_eq!(played.verdict(), ("stream_error", Some("stream_error")));
 }
 
-/// B13
 #[tokio::test]
 async fn events_without_choices_are_no_tokens() {
     let events = [
@@ -249,7 +240,6 @@ async fn events_without_choices_are_no_tokens() {
     played.mark_came_with(Mark::FirstEvent, 0);
 }
 
-/// B14
 #[tokio::test]
 async fn an_empty_finish_reason_finishes_nothing() {
     for none in [r#""""#, r#""null""#] {
@@ -266,7 +256,6 @@ async fn an_empty_finish_reason_finishes_nothing() {
     }
 }
 
-/// B15
 #[tokio::test]
 async fn broken_events_are_counted_and_harm_nothing() {
     let mut events = vec![role()];

@@ -7,7 +7,7 @@ use crate::harness::play::verdict;
 use crate::harness::sse::three_tokens;
 use crate::harness::{Rig, chunk, request, response, until};
 
-/// B106: what clients choose is bounded in records.
+/// What clients choose is bounded in records.
 #[tokio::test]
 async fn names_that_clients_choose_are_bounded() {
     let (mut rig, upstream) = Rig::start().await;
@@ -56,7 +56,7 @@ async fn a_request_id_is_kept_and_one_is_made_where_there_is_none() {
     assert_eq!(rig.record().await.request_id.len(), 128);
 }
 
-/// B61, B104: of many requests of every kind, each has one record and none stays in flight.
+/// Of many requests of every kind, each has one record and none stays in flight.
 #[tokio::test]
 async fn what_begins_ends_once() {
     const EACH: usize = 30;

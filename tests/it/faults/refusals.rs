@@ -22,7 +22,6 @@ async fn own_answer(client: &mut Wire, status: u16, class: &str) {
     assert!(error["message"].as_str().is_some_and(|text| !text.is_empty()));
 }
 
-/// B76
 #[tokio::test]
 async fn an_upstream_that_closes_before_it_answers() {
     for said in ["", "HTTP/1.1 200 OK\r\nContent-", "this is not HTTP\r\n\r\n", "HTTP/1.1 2x0 OK\r\n\r\n"] {
@@ -44,7 +43,6 @@ async fn an_upstream_that_closes_before_it_answers() {
     }
 }
 
-/// B76
 #[tokio::test]
 async fn an_upstream_that_does_not_answer_in_time() {
     let (mut rig, upstream) =
@@ -114,7 +112,7 @@ async fn an_upgrade_that_nobody_asked_for() {
     assert_eq!(verdict(&rig.record().await), ("upstream_unreachable", Some("upstream_reset")));
 }
 
-/// B93: no error status is asked for again.
+/// No error status is asked for again.
 #[tokio::test]
 async fn an_error_is_the_answer_and_not_a_reason_to_ask_again() {
     let (rig, upstream) = Rig::start().await;

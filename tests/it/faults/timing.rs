@@ -5,7 +5,6 @@ use weir_core::timeline::Mark;
 use crate::harness::sse::{DONE, content, data, delta, finish, role, usage};
 use crate::harness::{LAST_CHUNK, Play, Rig, chunk, now, request};
 
-/// B45
 #[tokio::test]
 async fn the_role_is_not_the_first_token() {
     for prelude in
@@ -25,7 +24,6 @@ async fn the_role_is_not_the_first_token() {
     }
 }
 
-/// B46, B48
 #[tokio::test]
 async fn reasoning_is_output_and_no_answer() {
     for thought in [
@@ -51,7 +49,6 @@ async fn reasoning_is_output_and_no_answer() {
     }
 }
 
-/// B47
 #[tokio::test]
 async fn tool_calls_are_output() {
     let call =
@@ -74,7 +71,6 @@ async fn tool_calls_are_output() {
     }
 }
 
-/// B50
 #[tokio::test]
 async fn ten_tokens_have_nine_gaps() {
     let mut events: Vec<_> = (0..10).map(|_| content("a")).collect();
@@ -86,7 +82,6 @@ async fn ten_tokens_have_nine_gaps() {
     assert_eq!(gaps.itl.sum_ns, gaps.inter_chunk.sum_ns);
 }
 
-/// B51
 #[tokio::test]
 async fn a_chunk_is_not_a_token() {
     let mut events: Vec<_> = (0..10).map(|_| content("four tokens at once")).collect();
@@ -99,7 +94,7 @@ async fn a_chunk_is_not_a_token() {
     assert!((tpot - span.as_secs_f64() / 39.0).abs() < 1e-12, "time per token goes by tokens");
 }
 
-/// B51: totals that run from chunk to chunk tell what each carried.
+/// Totals that run from chunk to chunk tell what each carried.
 #[tokio::test]
 async fn running_totals_tell_the_tokens_of_each_chunk() {
     let running = |total: u64| {
@@ -123,7 +118,6 @@ async fn running_totals_tell_the_tokens_of_each_chunk() {
     played.came_with(&(1..=10).collect::<Vec<_>>());
 }
 
-/// B53
 #[tokio::test]
 async fn one_token_or_none_has_no_time_per_token() {
     for (tokens, reported) in [(1, Some(1)), (0, Some(0)), (1, None)] {
@@ -148,7 +142,7 @@ async fn one_token_or_none_has_no_time_per_token() {
     }
 }
 
-/// B54: marks in their order, figures by the formulas.
+/// Marks in their order, figures by the formulas.
 #[tokio::test]
 async fn marks_come_in_their_order() {
     let played = Play::chat().parts(&crate::harness::sse::three_tokens()).await;
@@ -163,7 +157,7 @@ async fn marks_come_in_their_order() {
     assert_eq!(Some(played.record.duration()), timeline.at(Mark::Ended));
 }
 
-/// B57: no event waits for the acknowledgement of the one before, which takes 40 ms.
+/// No event waits for the acknowledgement of the one before, which takes 40 ms.
 #[tokio::test]
 async fn small_events_do_not_wait_for_acknowledgements() {
     let (rig, upstream) = Rig::start().await;
@@ -186,7 +180,7 @@ async fn small_events_do_not_wait_for_acknowledgements() {
     assert!(delays[50] < 20_000_000, "half of the events took {} ns and more", delays[50]);
 }
 
-/// B58: arrivals are noted when they come, and nothing waits for more.
+/// Arrivals are noted when they come, and nothing waits for more.
 #[tokio::test]
 async fn an_event_passes_while_the_next_is_not_even_begun() {
     // Half of an event passes too.

@@ -9,7 +9,6 @@ fn with_usage(usage: &str) -> String {
     ))
 }
 
-/// B63
 #[tokio::test]
 async fn running_totals_are_not_added_up() {
     let total =
@@ -21,7 +20,6 @@ async fn running_totals_are_not_added_up() {
     assert_eq!(played.output().tokens, 50);
 }
 
-/// B63
 #[tokio::test]
 async fn the_same_total_given_twice_counts_once() {
     let groq = data(
@@ -32,7 +30,6 @@ async fn the_same_total_given_twice_counts_once() {
     assert_eq!((played.usage(), played.tokens()), (Some((Some(10), Some(2))), Some((2, "reported"))));
 }
 
-/// B65
 #[tokio::test]
 async fn null_is_unknown_and_a_part_never_replaces_the_whole() {
     let events = [
@@ -55,7 +52,6 @@ async fn null_is_unknown_and_a_part_never_replaces_the_whole() {
     played.came_with(&[0, 1]);
 }
 
-/// B65
 #[tokio::test]
 async fn what_was_not_reported_is_not_zero() {
     let played =
@@ -63,7 +59,6 @@ async fn what_was_not_reported_is_not_zero() {
     assert_eq!((played.usage(), played.tokens()), (None, Some((2, "counted_chunks"))));
 }
 
-/// B67
 #[tokio::test]
 async fn nothing_is_injected_into_requests() {
     for options in ["", r#","stream_options":{"include_usage":false}"#, r#","stream_options":{"x":1}"#] {
@@ -76,7 +71,7 @@ async fn nothing_is_injected_into_requests() {
     }
 }
 
-/// B67: an upstream that knows no such key says so to the client.
+/// An upstream that knows no such key says so to the client.
 #[tokio::test]
 async fn a_refusal_of_the_key_passes() {
     let head = crate::harness::message::chunked_head("400 Bad Request", "Content-Type: application/json\r\n");

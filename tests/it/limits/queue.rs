@@ -22,7 +22,6 @@ async fn refusal(client: &mut Wire, status: u16, class: &str) {
     assert!(error["message"].is_string() && error["param"].is_null());
 }
 
-/// B82
 #[tokio::test]
 async fn a_full_queue_turns_away() {
     for (answer, status) in [(FullStatus::TooManyRequests, 429), (FullStatus::ServiceUnavailable, 503)] {
@@ -56,7 +55,6 @@ async fn a_full_queue_turns_away() {
     }
 }
 
-/// B82
 #[tokio::test]
 async fn who_waits_too_long_is_sent_away() {
     let (mut rig, upstream) = Rig::with(|setup| {
@@ -97,7 +95,7 @@ async fn who_came_first_goes_first() {
     }
 }
 
-/// B82: the wait counts for the client, and not against the upstream.
+/// The wait counts for the client, and not against the upstream.
 #[tokio::test]
 async fn the_wait_is_no_time_of_the_upstreams() {
     let (mut rig, upstream) = Rig::with(|setup| setup.limit(1, 4)).await;

@@ -58,7 +58,7 @@ async fn silence_behind_the_end_is_no_failure() {
     assert_eq!(verdict(&rig.record().await), ("completed", Some("upstream_timeout_idle")));
 }
 
-/// B96: any byte starts the wait anew, and there is no limit on the whole.
+/// Any byte starts the wait anew, and there is no limit on the whole.
 #[tokio::test]
 async fn a_stream_may_take_longer_than_every_timeout() {
     let limit = Duration::from_secs(1);

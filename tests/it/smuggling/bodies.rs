@@ -14,7 +14,7 @@ const BROKEN: [&str; 9] = [
     "5\r\nhello\r\n0\r\nX A: b\r\n\r\n",
 ];
 
-/// B25: a body that is read before its request is sent on.
+/// A body that is read before its request is sent on.
 #[tokio::test]
 async fn broken_chunks_of_a_completion_are_refused() {
     for broken in BROKEN {
@@ -34,7 +34,7 @@ async fn broken_chunks_of_a_completion_are_refused() {
     }
 }
 
-/// B25: a body that passes as it comes. The upstream never takes it for whole.
+/// A body that passes as it comes. The upstream never takes it for whole.
 #[tokio::test]
 async fn broken_chunks_of_any_other_body_are_cut_off() {
     for broken in BROKEN {

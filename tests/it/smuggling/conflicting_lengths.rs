@@ -2,7 +2,6 @@
 
 use super::{HIDDEN, refused};
 
-/// B25
 #[tokio::test]
 async fn a_length_before_a_coding_is_refused() {
     for path in ["/v1/chat/completions", "/v1/files"] {
@@ -13,7 +12,6 @@ async fn a_length_before_a_coding_is_refused() {
     }
 }
 
-/// B25
 #[tokio::test]
 async fn a_coding_before_a_length_is_refused() {
     for path in ["/v1/chat/completions", "/v1/files"] {
@@ -24,7 +22,6 @@ async fn a_coding_before_a_length_is_refused() {
     }
 }
 
-/// B25
 #[tokio::test]
 async fn so_is_one_on_a_connection_that_served_before() {
     use crate::harness::{Rig, request, response};

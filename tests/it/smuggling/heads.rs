@@ -1,7 +1,6 @@
 use super::{HIDDEN, refused};
 use crate::harness::{Rig, response};
 
-/// B25
 #[tokio::test]
 async fn lengths_that_are_none_are_refused() {
     for length in ["+5", "-5", "5,6", "0x5", "5 5", "five", "", "18446744073709551616", "5\t,5"] {
@@ -12,7 +11,6 @@ async fn lengths_that_are_none_are_refused() {
     }
 }
 
-/// B25
 #[tokio::test]
 async fn two_lengths_that_differ_are_refused() {
     for (one, other) in [("5", "6"), ("6", "5"), ("5", "05x")] {
@@ -23,7 +21,6 @@ async fn two_lengths_that_differ_are_refused() {
     }
 }
 
-/// B25
 #[tokio::test]
 async fn two_equal_lengths_are_one() {
     let (rig, upstream) = Rig::start().await;
@@ -37,7 +34,6 @@ async fn two_equal_lengths_are_one() {
     assert_eq!(client.response().await.status(), 200);
 }
 
-/// B25
 #[tokio::test]
 async fn codings_that_do_not_end_in_chunks_are_refused() {
     for coding in ["chunked, identity", "identity", "gzip", "xchunked", "chunked;q=1", "", "\"chunked\""] {
@@ -50,7 +46,7 @@ async fn codings_that_do_not_end_in_chunks_are_refused() {
     refused(old.to_owned() + HIDDEN, 400).await;
 }
 
-/// B25: a coding that is not relayed must not get lost on the way.
+/// A coding that is not relayed must not get lost on the way.
 #[tokio::test]
 async fn codings_beneath_the_chunks_are_refused() {
     for coding in ["gzip, chunked", "chunked, chunked", "gzip\r\nTransfer-Encoding: chunked"] {
@@ -59,7 +55,7 @@ async fn codings_beneath_the_chunks_are_refused() {
     }
 }
 
-/// B25: whose request it is must be said once.
+/// Whose request it is must be said once.
 #[tokio::test]
 async fn a_request_names_one_host() {
     for hosts in ["", "Host: a\r\nHost: b\r\n"] {
@@ -67,7 +63,6 @@ async fn a_request_names_one_host() {
     }
 }
 
-/// B25
 #[tokio::test]
 async fn header_lines_that_others_read_otherwise_are_refused() {
     for line in [

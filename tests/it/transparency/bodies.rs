@@ -1,11 +1,10 @@
 use crate::harness::message::chat;
 use crate::harness::{LAST_CHUNK, Rig, SPLITS, chunk, pattern, request, response, split};
 
-/// B22: nothing of this survives a parser.
+/// Nothing of this survives a parser.
 const ODD_JSON: &str = r#"{"model":"m","model":"n","stream_options":{"step_usage_chunks":2},
     "unknown":12345678901234567890,"f":1.0,"e":"\u00e9", "big":1e400 ,"messages":[]}   "#;
 
-/// B21, B22
 #[tokio::test]
 async fn request_bodies_pass_byte_for_byte_however_they_are_written() {
     let (mut rig, upstream) = Rig::start().await;
@@ -29,7 +28,6 @@ async fn request_bodies_pass_byte_for_byte_however_they_are_written() {
     }
 }
 
-/// B37
 #[tokio::test]
 async fn chunked_request_bodies_stay_chunked_and_whole() {
     let (mut rig, upstream) = Rig::start().await;
@@ -84,7 +82,6 @@ async fn response_bodies_pass_byte_for_byte_however_they_are_written() {
     }
 }
 
-/// B17
 #[tokio::test]
 async fn packed_bodies_pass_packed_and_are_not_read() {
     let (mut rig, upstream) = Rig::start().await;

@@ -5,7 +5,7 @@ use crate::harness::{Play, Rig, chunk, response};
 const LIMITS: &str = "retry-after: 7\r\nanthropic-ratelimit-unified-status: rejected\r\n\
     x-ratelimit-remaining-tokens: 0\r\nx-ratelimit-reset-requests: 6m0s\r\nx-request-id: req_1\r\n";
 
-/// B20, B39: `(status, type, body, class)`
+/// `(status, type, body, class)`
 const ERRORS: [(&str, &str, &str, &str); 11] = [
     ("400 Bad Request", "application/json", r#"{"error":{"message":"no","code":null}}"#, "bad_request"),
     (
@@ -94,7 +94,7 @@ async fn rate_limit_headers_pass_on_streams_too() {
     }
 }
 
-/// B40: the answer says what it is, and not the request.
+/// The answer says what it is, and not the request.
 #[tokio::test]
 async fn an_answer_of_another_kind_than_was_asked_for() {
     let completion = r#"{"model":"x","choices":[{"index":0,"message":{"content":"hi"},"finish_reason":"stop"}],

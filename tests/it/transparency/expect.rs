@@ -11,7 +11,6 @@ fn head(path: &str) -> String {
     format!("POST {path} HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: {LARGE}\r\n\r\n")
 }
 
-/// B29
 #[tokio::test]
 async fn a_client_that_waits_for_leave_gets_it_and_its_body_passes() {
     for path in ["/v1/chat/completions", "/v1/files"] {
@@ -37,7 +36,7 @@ async fn a_client_that_waits_for_leave_gets_it_and_its_body_passes() {
     }
 }
 
-/// B29: the client gets one 100, be it the upstream's or Weir's, and then the answer.
+/// The client gets one 100, be it the upstream's or Weir's, and then the answer.
 #[tokio::test]
 async fn an_interim_answer_is_neither_the_answer_nor_its_first_byte() {
     let (mut rig, upstream) = Rig::start().await;
@@ -57,7 +56,7 @@ async fn an_interim_answer_is_neither_the_answer_nor_its_first_byte() {
     assert_eq!((record.status, record.answer.bytes), (Some(200), 2));
 }
 
-/// B29 (c): refused without the body.
+/// Refused without the body.
 #[tokio::test]
 async fn an_upstream_that_refuses_at_once_is_heard_before_the_body() {
     for path in ["/v1/files", "/v1/chat/completions"] {
@@ -76,7 +75,7 @@ async fn an_upstream_that_refuses_at_once_is_heard_before_the_body() {
     }
 }
 
-/// B29 (c): the client waits for leave, and hears the refusal instead.
+/// The client waits for leave, and hears the refusal instead.
 #[tokio::test]
 async fn a_client_that_waits_for_leave_hears_a_refusal_at_once() {
     let (mut rig, upstream) = Rig::start().await;
@@ -94,7 +93,6 @@ async fn a_client_that_waits_for_leave_hears_a_refusal_at_once() {
     assert_eq!(rig.record().await.status, Some(401));
 }
 
-/// B35
 #[tokio::test]
 async fn a_preflight_passes_while_every_place_is_taken() {
     let (mut rig, upstream) = Rig::with(|setup| setup.limit(1, 0)).await;

@@ -16,7 +16,6 @@ fn framing(message: &Message) -> (bool, Option<u64>) {
     (message.head.is_chunked(), message.head.length())
 }
 
-/// B37
 #[tokio::test]
 async fn a_chunked_body_stays_one_for_every_method() {
     for method in ["GET", "DELETE", "POST", "OPTIONS", "PUT"] {

@@ -153,7 +153,7 @@ async fn statuses_pass_with_their_reasons() {
     }
 }
 
-/// B109: whoever traces goes on tracing, with whatever was sent.
+/// Whoever traces goes on tracing, with whatever was sent.
 #[tokio::test]
 async fn trace_context_passes_untouched() {
     let (rig, upstream) = Rig::start().await;
@@ -168,7 +168,6 @@ async fn trace_context_passes_untouched() {
     assert_eq!(asked.head.header("baggage"), Some("k=v"));
 }
 
-/// B43
 #[tokio::test]
 async fn redirects_are_relayed_and_never_followed() {
     let (mut rig, upstream) = Rig::start().await;
@@ -209,7 +208,6 @@ async fn what_the_configuration_asks_for_is_added() {
     assert_eq!(client.response().await.head.header("via"), Some("1.1 weir"));
 }
 
-/// B18, B38
 #[tokio::test]
 async fn no_coding_is_added_for_a_client_that_would_take_one() {
     let (rig, upstream) = Rig::start().await;

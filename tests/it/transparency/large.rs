@@ -42,7 +42,6 @@ async fn read_pattern(wire: &mut Wire, length: usize) {
     }
 }
 
-/// B30
 #[tokio::test]
 async fn a_request_of_50_mib_streams() {
     const LENGTH: usize = 50 << 20;
@@ -80,7 +79,7 @@ async fn a_response_of_64_mib_streams() {
     assert_eq!((record.answer.bytes, record.outcome.as_str()), (LENGTH as u64, "completed"));
 }
 
-/// B30: nothing happens at the edges of the buffer, nor of what others allow.
+/// Nothing happens at the edges of the buffer, nor of what others allow.
 #[tokio::test]
 async fn bodies_around_the_request_buffer_pass() {
     let (mut rig, upstream) = Rig::start().await;

@@ -32,7 +32,6 @@ async fn sees(base: &str) {
     }
 }
 
-/// B32
 #[tokio::test]
 async fn path_and_query_pass_byte_for_byte() {
     sees("").await;
