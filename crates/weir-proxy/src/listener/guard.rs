@@ -1,13 +1,10 @@
 //! A client's socket that is read under watch.
 
-use std::io;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::task::{Context, Poll};
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+use tokio_util::io::InspectReader;
 
 use super::framing::Framing;
 
@@ -22,65 +19,22 @@ impl Conflict {
     }
 }
 
-/// The socket of one client.
-#[derive(Debug)]
-pub(super) struct Guarded {
-    socket: TcpStream,
-    framing: Framing,
-    heads: u64,
-    conflict: Conflict,
-}
+/// The socket of one client; what is read from it is looked at first.
+pub(super) type Guarded = InspectReader<TcpStream, Box<dyn FnMut(&[u8]) + Send>>;
 
-impl Guarded {
-    pub(super) fn new(socket: TcpStream) -> (Self, Conflict) {
-        let conflict = Conflict::default();
-        let guarded = Self { socket, framing: Framing::new(), heads: 0, conflict: conflict.clone() };
-        (guarded, conflict)
-    }
-}
-
-impl AsyncRead for Guarded {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let this = &mut *self;
-        let before = buf.filled().len();
-        let polled = Pin::new(&mut this.socket).poll_read(cx, buf);
-        let Self { framing, heads, conflict, .. } = this;
-        framing.read(&buf.filled()[before..], |conflicting| {
-            *heads += 1;
+/// The same socket, watched for requests that contradict themselves.
+pub(super) fn guarded(socket: TcpStream) -> (Guarded, Conflict) {
+    let conflict = Conflict::default();
+    let found = conflict.clone();
+    let mut framing = Framing::new();
+    let mut heads = 0;
+    let watch = move |bytes: &[u8]| {
+        framing.read(bytes, |conflicting| {
+            heads += 1;
             if conflicting {
-                conflict.0.store(*heads, Relaxed);
+                found.0.store(heads, Relaxed);
             }
         });
-        polled
-    }
-}
-
-impl AsyncWrite for Guarded {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.socket).poll_write(cx, buf)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.socket).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.socket).poll_shutdown(cx)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bufs: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.socket).poll_write_vectored(cx, bufs)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.socket.is_write_vectored()
-    }
+    };
+    (InspectReader::new(socket, Box::new(watch)), conflict)
 }

@@ -25,7 +25,7 @@ use crate::drain::Drain;
 use crate::proxy::{Proxy, Service, Wiring};
 
 use connection::{Connection, Open};
-use guard::Guarded;
+use guard::guarded;
 
 /// The most headers that a request may have.
 const MAX_HEADERS: usize = 256;
@@ -83,7 +83,7 @@ impl Server {
 
     /// One client's connection, ready to be run.
     fn connection(&self, socket: TcpStream, client: SocketAddr, place: OwnedSemaphorePermit) -> Connection {
-        let (socket, conflict) = Guarded::new(socket);
+        let (socket, conflict) = guarded(socket);
         let service = Service::new(&self.proxy, client.ip(), conflict);
         let connection = http1::Builder::new()
             .preserve_header_case(true)

@@ -9,7 +9,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
 use super::pool::{Lease, Pool};
-use super::socket::Socket;
+use super::socket::stamped;
 use crate::config::UpstreamUrl;
 use crate::drain::Drain;
 
@@ -23,7 +23,7 @@ const MAX_HEADERS: usize = 256;
 pub(super) async fn open(url: &UpstreamUrl, pool: &Arc<Pool>, drain: &Drain) -> io::Result<Lease> {
     let socket = TcpStream::connect((url.host(), url.port())).await?;
     socket.set_nodelay(true)?;
-    let (socket, last_read) = Socket::new(socket);
+    let (socket, last_read) = stamped(socket);
     let handshake = http1::Builder::new()
         .preserve_header_case(true)
         .max_headers(MAX_HEADERS)
