@@ -114,7 +114,7 @@ pub(crate) struct DemoArgs {
     #[arg(long, default_value = "60s", value_parser = humantime::parse_duration)]
     pub(crate) duration: Duration,
     /// Requests per second.
-    #[arg(long, default_value_t = 6.0)]
+    #[arg(long, default_value_t = 4.0)]
     pub(crate) rate: f64,
     /// What random draws begin from.
     #[arg(long, default_value_t = 42)]
