@@ -38,6 +38,17 @@ async fn one_place() -> (Rig, Upstream) {
     Rig::with(|setup| setup.limit(1, 8)).await
 }
 
+/// A stream whose head has come to the client.
+async fn begun_stream() -> (Rig, Upstream, Wire, Wire) {
+    let (rig, upstream) = one_place().await;
+    let mut client = rig.client().await;
+    client.ask(r#"{"model":"m","stream":true}"#).await;
+    let (mut engine, _) = upstream.asked().await;
+    engine.send(stream_head()).await;
+    client.response_head().await;
+    (rig, upstream, client, engine)
+}
+
 /// A request was answered: the place is free.
 async fn place_is_free(rig: &mut Rig, upstream: &Upstream) {
     assert_eq!(rig.global().in_flight.load(Relaxed), 0);
@@ -108,12 +119,7 @@ async fn before_the_response_head() {
 async fn before_the_first_token() {
     for leave in Leave::BOTH {
         for said in [String::new(), ": processing\n\n".to_owned(), role()] {
-            let (mut rig, upstream) = one_place().await;
-            let mut client = rig.client().await;
-            client.ask(r#"{"model":"m","stream":true}"#).await;
-            let (mut engine, _) = upstream.asked().await;
-            engine.send(stream_head()).await;
-            client.response_head().await;
+            let (mut rig, upstream, mut client, mut engine) = begun_stream().await;
             if !said.is_empty() {
                 engine.send(chunk(&said)).await;
                 client.body_of(said.len()).await;
@@ -131,12 +137,7 @@ async fn before_the_first_token() {
 #[tokio::test]
 async fn in_mid_stream() {
     for leave in Leave::BOTH {
-        let (mut rig, upstream) = one_place().await;
-        let mut client = rig.client().await;
-        client.ask(r#"{"model":"m","stream":true}"#).await;
-        let (mut engine, _) = upstream.asked().await;
-        engine.send(stream_head()).await;
-        client.response_head().await;
+        let (mut rig, upstream, mut client, mut engine) = begun_stream().await;
         let mut length = 0;
         for event in [role(), content("a"), content("b")] {
             length += event.len();
@@ -173,12 +174,7 @@ async fn in_the_middle_of_a_document() {
 
 /// Plays `said` to a client that leaves then; `rest` comes later and completes the answer.
 async fn satisfied(leave: Leave, said: &[String], rest: &[String]) {
-    let (mut rig, upstream) = one_place().await;
-    let mut client = rig.client().await;
-    client.ask(r#"{"model":"m","stream":true}"#).await;
-    let (mut engine, _) = upstream.asked().await;
-    engine.send(stream_head()).await;
-    client.response_head().await;
+    let (mut rig, _upstream, mut client, mut engine) = begun_stream().await;
     engine.send(chunk(said.concat())).await;
     client.body_of(said.concat().len()).await;
     leave.with(client);
@@ -220,12 +216,7 @@ async fn after_the_finish_reason() {
 /// What is left of an answer is read within bounds.
 #[tokio::test]
 async fn after_the_end_of_a_stream_that_goes_on() {
-    let (mut rig, upstream) = one_place().await;
-    let mut client = rig.client().await;
-    client.ask(r#"{"model":"m","stream":true}"#).await;
-    let (mut engine, _) = upstream.asked().await;
-    engine.send(stream_head()).await;
-    client.response_head().await;
+    let (mut rig, upstream, mut client, mut engine) = begun_stream().await;
     let said = [content("a"), finish("stop"), usage(7, 1), DONE.to_owned()].concat();
     engine.send(chunk(&said)).await;
     client.body_of(said.len()).await;

@@ -77,8 +77,9 @@ impl Proxy {
 
     /// Answers one request. However it ends, and if it is dropped, one record is written.
     pub(crate) async fn handle(&self, request: Request<Incoming>, client: Client) -> Response<ProxyBody> {
-        let mut record = self.open(&request);
-        match self.relay(request, client, &mut record).await {
+        let dialect = Dialect::of(request.method().as_str(), request.uri().path());
+        let mut record = self.open(&request, dialect);
+        match self.relay(request, dialect, client, &mut record).await {
             Ok(response) => response
                 .map(|stream| ProxyBody::Tap(Box::new(Tap::new(record, stream, self.config.timeouts.idle)))),
             Err(error) => {
@@ -94,6 +95,7 @@ impl Proxy {
     async fn relay(
         &self,
         request: Request<Incoming>,
+        dialect: Dialect,
         client: Client,
         record: &mut Record,
     ) -> Result<Response<Stream>, ProxyError> {
@@ -108,11 +110,11 @@ impl Proxy {
             return Err(ProxyError::Draining);
         }
         let chunked = parts.headers.contains_key(TRANSFER_ENCODING);
-        let body = match Dialect::of(parts.method.as_str(), parts.uri.path()) {
+        let body = match dialect {
             Dialect::Other => self.pass(body, chunked, record),
             _ => self.admit(body, chunked, record).await?,
         };
-        mark(record, Mark::Admitted);
+        record.mark(Mark::Admitted);
         headers::to_upstream(&mut parts, &self.config.upstream.url, &self.config.headers, client.address);
         let response = self.upstream.send(Request::from_parts(parts, body), record).await?;
         if response.status() == StatusCode::SWITCHING_PROTOCOLS {
@@ -143,7 +145,7 @@ impl Proxy {
             draft.request_bytes(read.bytes);
             draft.peeked(peek, read.waited);
         }
-        mark(record, Mark::Queued);
+        record.mark(Mark::Queued);
         let permit = self.admission.admit(model.as_deref()).await.map_err(|rejection| match rejection {
             Rejection::Full(wait) => ProxyError::QueueFull { answer: self.config.full_status, wait },
             Rejection::TimedOut(wait) => ProxyError::QueueTimeout { wait },
@@ -156,22 +158,20 @@ impl Proxy {
     fn pass(&self, body: Incoming, chunked: bool, record: &mut Record) -> RequestBody {
         let (body, passing) = RequestBody::passing(body, chunked);
         record.follow(Some(passing));
-        mark(record, Mark::Queued);
+        record.mark(Mark::Queued);
         body
     }
 
-    fn open(&self, request: &Request<Incoming>) -> Record {
+    fn open(&self, request: &Request<Incoming>, dialect: Dialect) -> Record {
         let received_mono = monotonic();
         let id = self.ids.fetch_add(1, Relaxed);
-        let (method, path) = (request.method().as_str(), request.uri().path());
-        let dialect = Dialect::of(method, path);
         let opening = Opening {
             id: ExchangeId(id),
             request_id: self.request_id(request.headers(), id),
             received: wall(),
             received_mono,
-            method: method.into(),
-            path: cut(path, PATH_LIMIT).into(),
+            method: request.method().as_str().into(),
+            path: cut(request.uri().path(), PATH_LIMIT).into(),
             dialect,
             upstream: self.config.upstream.name.clone(),
         };
@@ -196,12 +196,6 @@ const REQUEST_ID_LIMIT: usize = 128;
 /// The longest beginning of `text` within `limit` bytes.
 fn cut(text: &str, limit: usize) -> &str {
     &text[..text.floor_char_boundary(limit)]
-}
-
-fn mark(record: &mut Record, mark: Mark) {
-    if let Some(draft) = record.draft() {
-        draft.mark(mark, monotonic());
-    }
 }
 
 fn head<'a>(status: &StatusCode, headers: &'a HeaderMap) -> ResponseHead<'a> {

@@ -6,13 +6,8 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 use weir_core::exchange::WallTime;
 use weir_core::timeline::Stamp;
 
-/// Whoever needs to know the time is handed one of these.
+/// The monotonic clock that the data path stamps with; whoever needs it is handed it.
 pub type Clock = fn() -> Stamp;
-
-/// Now, by `CLOCK_MONOTONIC`: the same clock as the data path's.
-pub fn monotonic() -> Stamp {
-    Stamp(nanos(clock_gettime(ClockId::Monotonic)))
-}
 
 /// Now, by the wall clock.
 pub(crate) fn wall() -> WallTime {
@@ -25,7 +20,7 @@ pub(crate) fn rfc3339(time: WallTime) -> Option<String> {
     Some(format!("{timestamp:.9}"))
 }
 
-/// Neither clock stands before its zero on a machine that serves anyone.
+/// The clock does not stand before its zero on a machine that serves anyone.
 fn nanos(time: Timespec) -> u64 {
     time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
 }
@@ -34,13 +29,7 @@ fn nanos(time: Timespec) -> u64 {
 mod tests {
     use weir_core::exchange::WallTime;
 
-    use super::{monotonic, rfc3339, wall};
-
-    #[test]
-    fn monotonic_time_never_goes_back() {
-        let first = monotonic();
-        assert!(first.0 > 0 && monotonic() >= first);
-    }
+    use super::{rfc3339, wall};
 
     #[test]
     fn a_time_is_written_with_all_its_nanoseconds() {

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use weir_core::draft::{Draft, End};
 use weir_core::exchange::Exchange;
+use weir_core::timeline::Mark;
 
 use crate::admission::Permit;
 use crate::clock::monotonic;
@@ -31,6 +32,13 @@ impl Record {
     /// The draft, until the record is closed.
     pub(crate) fn draft(&mut self) -> Option<&mut Draft> {
         self.draft.as_deref_mut()
+    }
+
+    /// A moment of the exchange is now.
+    pub(crate) fn mark(&mut self, mark: Mark) {
+        if let Some(draft) = self.draft() {
+            draft.mark(mark, monotonic());
+        }
     }
 
     /// Keeps a permit until the exchange is over.

@@ -16,7 +16,6 @@ use tokio::time::timeout;
 use weir_core::tally::Tally;
 use weir_core::timeline::Mark;
 
-use crate::clock::monotonic;
 use crate::config::{Timeouts, UpstreamConfig};
 use crate::drain::Drain;
 use crate::error::ProxyError;
@@ -50,8 +49,8 @@ impl Upstream {
         let mut request = request;
         loop {
             let (mut lease, kept) = self.connection().await?;
-            mark(record, Mark::Connected);
-            mark(record, Mark::Dispatched);
+            record.mark(Mark::Connected);
+            record.mark(Mark::Dispatched);
             let answer = timeout(self.timeouts.response_head, lease.sender().try_send_request(request));
             let error = match answer.await {
                 Ok(Ok(response)) => return Ok(self.answered(response, lease)),
@@ -92,12 +91,6 @@ impl Upstream {
 
     fn answered(&self, response: Response<Incoming>, lease: Lease) -> Response<Stream> {
         response.map(|body| Stream::new(body, lease, self.drain.clone(), Arc::clone(&self.tally)))
-    }
-}
-
-fn mark(record: &mut Record, mark: Mark) {
-    if let Some(draft) = record.draft() {
-        draft.mark(mark, monotonic());
     }
 }
 
