@@ -60,7 +60,8 @@ pub struct Asked {
     pub model: Option<Box<str>>,
     /// Whether a stream was asked for.
     pub stream: bool,
-    /// How many choices were asked for.
+    /// How many choices were asked for, for all prompts together; at least so many, where a list of
+    /// prompts was too long to be seen whole.
     pub choices: u32,
     /// Bytes of the request body that were read.
     pub bytes: u64,
@@ -71,7 +72,7 @@ pub struct Asked {
 pub struct Answer {
     /// Bytes of the response body that were relayed.
     pub bytes: u64,
-    /// Whether it was an event stream of a known dialect.
+    /// Whether it was a stream of a known dialect, in events or in lines.
     pub stream: bool,
     /// The model that the answer names.
     pub model: Option<Box<str>>,
@@ -85,6 +86,42 @@ pub struct Answer {
     pub output: Option<Output>,
     /// What the scanner met.
     pub scan: ScanCounts,
+    /// How a packed body could be read; absent for one that was not packed.
+    pub unpacked: Option<Unpacked>,
+}
+
+/// How far the copy of a packed body that is unpacked for reading could be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unpacked {
+    /// Each event could be read when the packer had flushed it: its time is right.
+    Timed,
+    /// The packer did not flush at events: what they say is known, when they came is not.
+    Untimed,
+    /// It is not what its coding says: what came before could be read.
+    Corrupt,
+    /// It unpacks to more than is read for the sake of a record.
+    OverBound,
+    /// The coding is not understood.
+    Unknown,
+}
+
+impl Unpacked {
+    /// The name as it stands in records.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Timed => "timed",
+            Self::Untimed => "untimed",
+            Self::Corrupt => "corrupt",
+            Self::OverBound => "over_bound",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// Whether times of events are worth anything.
+    pub const fn is_timed(self) -> bool {
+        matches!(self, Self::Timed)
+    }
 }
 
 /// A number of output tokens.
@@ -162,7 +199,7 @@ impl Stalls {
 /// What the scanner met in a response body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScanCounts {
-    /// Events with data.
+    /// Events with data, or lines.
     pub events: u64,
     /// Comment lines.
     pub comments: u64,
@@ -170,7 +207,7 @@ pub struct ScanCounts {
     pub broken: u64,
     /// Events too long to be looked at.
     pub oversized: u64,
-    /// Whether the last event lacked its blank line.
+    /// Whether the last event lacked its blank line, or the last line its end.
     pub unterminated: bool,
 }
 
@@ -202,7 +239,9 @@ impl Exchange {
     fn token_span(&self) -> Option<(Offset, u64)> {
         let steps = self.answer.tokens?.count.checked_sub(1)?;
         let span = self.timeline.between(Mark::FirstToken, Mark::LastToken)?;
-        (steps > 0 && self.request.choices <= 1).then_some((span, steps))
+        // Where the request was not seen whole, the answer may tell of more choices than it did.
+        let single = self.request.choices <= 1 && self.answer.finish_reasons.len() <= 1;
+        (steps > 0 && single).then_some((span, steps))
     }
 }
 

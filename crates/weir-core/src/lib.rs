@@ -20,4 +20,5 @@ pub mod reader;
 pub mod sse;
 pub mod tally;
 pub mod timeline;
+pub mod unpack;
 pub mod usage;

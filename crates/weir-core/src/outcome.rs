@@ -78,7 +78,7 @@ closed_set! {
         Quota = "quota",
         /// 503, 529, or an engine that says that it is overloaded.
         Overloaded = "overloaded",
-        /// Any other 5xx.
+        /// Any other 5xx, or a 4xx by which an engine says that it failed.
         Upstream5xx = "upstream_5xx",
         /// The upstream could not be connected to.
         UpstreamConnect = "upstream_connect",

@@ -13,6 +13,12 @@ pub struct Tally {
     pub accept_errors: AtomicU64,
     /// Connections that ended with bytes that are not HTTP, or with a head beyond its bounds.
     pub malformed_requests: AtomicU64,
+    /// TLS handshakes with clients that failed.
+    pub tls_handshake_errors: AtomicU64,
+    /// Times that the certificate was exchanged for a new one.
+    pub tls_reloads: AtomicU64,
+    /// Changes of its files that could not be used.
+    pub tls_reload_errors: AtomicU64,
     /// Upstream connections opened.
     pub upstream_connects: AtomicU64,
     /// Upstream connections that could not be opened.

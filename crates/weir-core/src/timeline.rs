@@ -145,6 +145,11 @@ impl Timeline {
         }
     }
 
+    /// Takes a mark back: it came, and when is not known.
+    pub fn forget(&mut self, mark: Mark) {
+        self.offsets[mark as usize] = ABSENT;
+    }
+
     /// The offset of a mark, if it came.
     pub fn at(&self, mark: Mark) -> Option<Offset> {
         let offset = self.offsets[mark as usize];

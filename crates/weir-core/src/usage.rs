@@ -44,6 +44,9 @@ pub struct Usage {
     pub total: Option<u64>,
     /// Prompt tokens that came from a cache.
     pub cached_input: Option<u64>,
+    /// Prompt tokens that were written to a cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write_input: Option<u64>,
     /// Output tokens spent on reasoning.
     pub reasoning: Option<u64>,
 }
@@ -71,18 +74,25 @@ impl Usage {
         let mut usage = Self::default();
         let mut cached = None;
         walker.object(|walker, key| match key {
-            b"prompt_tokens" | b"input_tokens" => usage.input = walker.unsigned().or(usage.input),
-            b"completion_tokens" | b"output_tokens" => {
-                usage.output = walker.unsigned().or(usage.output);
-            }
+            b"prompt_tokens" | b"input_tokens" => take(walker, &mut usage.input),
+            b"completion_tokens" | b"output_tokens" => take(walker, &mut usage.output),
             b"total_tokens" => usage.total = walker.unsigned(),
-            b"reasoning_tokens" => usage.reasoning = walker.unsigned().or(usage.reasoning),
-            b"cached_tokens" | b"prompt_cache_hit_tokens" => cached = walker.unsigned().or(cached),
+            b"reasoning_tokens" => take(walker, &mut usage.reasoning),
+            b"cached_tokens" | b"prompt_cache_hit_tokens" => take(walker, &mut cached),
             b"prompt_tokens_details" | b"input_tokens_details" => {
-                details(walker, b"cached_tokens", &mut usage.cached_input);
+                walker.object(|walker, key| match key {
+                    b"cached_tokens" => take(walker, &mut usage.cached_input),
+                    b"cache_write_tokens" | b"created_cache_tokens" => {
+                        take(walker, &mut usage.cache_write_input);
+                    }
+                    _ => walker.skip(),
+                });
             }
             b"completion_tokens_details" | b"output_tokens_details" => {
-                details(walker, b"reasoning_tokens", &mut usage.reasoning);
+                walker.object(|walker, key| match key {
+                    b"reasoning_tokens" => take(walker, &mut usage.reasoning),
+                    _ => walker.skip(),
+                });
             }
             _ => walker.skip(),
         });
@@ -131,22 +141,15 @@ impl Usage {
             output: add(self.output, other.output),
             total: add(self.total, other.total),
             cached_input: add(self.cached_input, other.cached_input),
+            cache_write_input: add(self.cache_write_input, other.cache_write_input),
             reasoning: add(self.reasoning, other.reasoning),
         }
     }
 }
 
-fn details(walker: &mut Walker<'_>, wanted: &[u8], slot: &mut Option<u64>) {
-    if walker.peek() != Kind::Object {
-        return walker.skip();
-    }
-    walker.object(|walker, key| {
-        if key == wanted {
-            *slot = walker.unsigned().or(*slot);
-        } else {
-            walker.skip();
-        }
-    });
+/// Takes the number at the walker's place, if it is one, and moves past it.
+pub(crate) fn take(walker: &mut Walker<'_>, slot: &mut Option<u64>) {
+    *slot = walker.unsigned().or(*slot);
 }
 
 #[cfg(test)]
@@ -164,6 +167,7 @@ mod tests {
             total: Some(21),
             cached_input: Some(4),
             reasoning: Some(7),
+            ..Usage::default()
         };
         assert_eq!(Usage::read(openai), Some(expected));
         let other = br#"{"input_tokens":9,"output_tokens":12,"total_tokens":21,
@@ -179,6 +183,26 @@ mod tests {
             assert_eq!(Usage::read(nothing.as_bytes()), None, "{nothing}");
         }
         assert_eq!(Usage::read(br#"{"prompt_tokens":-3,"completion_tokens":"7"}"#), None);
+    }
+
+    #[test]
+    fn tokens_written_to_a_cache_have_two_names() {
+        for name in ["cache_write_tokens", "created_cache_tokens"] {
+            let usage = format!(r#"{{"prompt_tokens":9,"prompt_tokens_details":{{"{name}":5}}}}"#);
+            assert_eq!(Usage::read(usage.as_bytes()).unwrap().cache_write_input, Some(5), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_record_names_cache_writes_only_where_there_are_some() {
+        let without = Usage { input: Some(9), ..Usage::default() };
+        let text = serde_json::to_string(&without).unwrap();
+        assert!(!text.contains("cache_write"), "{text}");
+        assert_eq!(serde_json::from_str::<Usage>(&text).unwrap(), without);
+        let with = Usage { cache_write_input: Some(3), ..without };
+        let text = serde_json::to_string(&with).unwrap();
+        assert!(text.contains(r#""cache_write_input":3"#), "{text}");
+        assert_eq!(serde_json::from_str::<Usage>(&text).unwrap(), with);
     }
 
     #[test]

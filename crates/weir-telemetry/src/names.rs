@@ -199,6 +199,12 @@ metrics! {
         "Failures to accept a client connection.";
     MALFORMED_REQUESTS = Counter Count "weir_malformed_requests_total" []
         "Client connections that ended with bytes that are not HTTP, or with a head beyond its bounds.";
+    TLS_HANDSHAKE_ERRORS = Counter Count "weir_tls_handshake_errors_total" []
+        "TLS handshakes with clients that failed.";
+    TLS_RELOADS = Counter Count "weir_tls_reloads_total" []
+        "Times that the certificate was exchanged for a new one.";
+    TLS_RELOAD_ERRORS = Counter Count "weir_tls_reload_errors_total" []
+        "Changes of the certificate's files that could not be used.";
     UPSTREAM_CONNECTS = Counter Count "weir_upstream_connects_total" []
         "Upstream connections opened.";
     UPSTREAM_CONNECT_ERRORS = Counter Count "weir_upstream_connect_errors_total" []

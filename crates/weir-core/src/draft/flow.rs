@@ -120,9 +120,24 @@ impl Flow {
         self.last_arrival
     }
 
+    /// The same without anything that says when the output came.
+    pub(super) fn freeze_untimed(self) -> Option<Output> {
+        let downstream_stalls = self.downstream_stalls;
+        self.flowed().then(|| Output {
+            chunks: self.chunks,
+            tokens: self.tokens,
+            downstream_stalls,
+            ..Output::default()
+        })
+    }
+
+    fn flowed(&self) -> bool {
+        self.chunks > 0 || self.downstream_stalls.count > 0
+    }
+
     /// What flowed; absent where neither output nor a pause of the client was seen.
     pub(super) fn freeze(self, live: &Live) -> Option<Output> {
-        (self.chunks > 0 || self.downstream_stalls.count > 0).then(|| Output {
+        self.flowed().then(|| Output {
             chunks: self.chunks,
             tokens: self.tokens,
             itl_basis: match self.chunks_with_tokens {

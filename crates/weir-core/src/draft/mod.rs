@@ -17,6 +17,10 @@ use crate::usage::Provenance;
 use flow::Flow;
 use verdict::judge;
 
+/// The marks that events set.
+const OF_EVENTS: [Mark; 5] =
+    [Mark::FirstEvent, Mark::FirstToken, Mark::FirstAnswer, Mark::LastToken, Mark::Terminal];
+
 /// What is known when a request head has been read.
 #[derive(Debug)]
 pub struct Opening {
@@ -121,6 +125,11 @@ impl Draft {
         reader.feed(bytes, &mut |seen| flow.seen(seen, at, timeline, live));
     }
 
+    /// `bytes` more of the answer passed without being looked at.
+    pub fn answer_bytes(&mut self, bytes: u64) {
+        self.answer_bytes += bytes;
+    }
+
     /// True once the client has all it needs: after the terminal event, or after every choice
     /// finished. A client that leaves then is a success.
     pub fn is_settled(&self) -> bool {
@@ -142,15 +151,22 @@ impl Draft {
         self.timeline.set(Mark::Ended, at);
         let (outcome, error_type) =
             judge(end, self.status, self.reader.as_ref(), self.timeline.at(Mark::FirstToken).is_some());
+        let unpacked = self.reader.as_ref().and_then(Reader::unpacked);
+        let untimed = unpacked.is_some_and(|unpacked| !unpacked.is_timed());
+        if untimed {
+            OF_EVENTS.into_iter().for_each(|mark| self.timeline.forget(mark));
+        }
         let answer = match &self.reader {
             Some(reader) => Answer {
                 bytes: self.answer_bytes,
                 stream: reader.is_stream(),
-                output: self.flow.freeze(&self.live),
+                output: if untimed { self.flow.freeze_untimed() } else { self.flow.freeze(&self.live) },
+                unpacked,
                 ..answer_of(reader.facts())
             },
             None => Answer { bytes: self.answer_bytes, ..Answer::default() },
         };
+        let choices = self.peek.all_choices();
         let Opening { id, request_id, received, received_mono, method, path, dialect, upstream } =
             self.opening;
         Exchange {
@@ -164,7 +180,7 @@ impl Draft {
                 dialect,
                 model: self.peek.model,
                 stream: self.peek.stream,
-                choices: self.peek.choices,
+                choices,
                 bytes: self.request_bytes,
             },
             upstream,

@@ -1,10 +1,13 @@
 //! JSON, read without building it: [`walk`] for a document at hand, [`skim`] for one that comes
 //! in pieces and may be larger than we care to hold.
 
+mod elements;
 pub mod skim;
 #[cfg(test)]
 mod tests;
 pub mod walk;
+
+pub use elements::Elements;
 
 /// The text of a raw JSON string (with its quotes), if it is one, well-formed, and not longer than
 /// `limit` bytes. Longer is absent, not cut: half a name would be a wrong name.

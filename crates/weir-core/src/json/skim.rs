@@ -3,6 +3,8 @@
 //! It looks for keys and does not judge the document: of one that is malformed or cut, it has what
 //! it met. A string followed by a colon is a key; that alone tells where keys are.
 
+use super::elements::Elements;
+
 /// Longer keys are none of ours.
 const WORD_LIMIT: usize = 32;
 /// Longer values are taken for absent.
@@ -11,12 +13,14 @@ const VALUE_LIMIT: usize = 8 * 1024;
 const FOUND_COUNT: usize = 128;
 const FOUND_LIMIT: usize = 128;
 
-/// A search for the values of some keys of the outermost object, and for those of one key wherever
-/// it stands.
+/// A search for the values of some keys of the outermost object, for those of one key wherever it
+/// stands, and for the number of elements of an array, which may itself be larger than we hold.
 #[derive(Debug)]
 pub struct Skim {
     keys: &'static [&'static str],
     anywhere: Option<&'static str>,
+    counted: &'static [&'static str],
+    elements: Option<Elements>,
     values: Vec<Option<Box<[u8]>>>,
     found: Vec<Box<[u8]>>,
     depth: usize,
@@ -48,6 +52,7 @@ struct Word {
 enum Target {
     Key(usize),
     Anywhere,
+    Elements,
 }
 
 /// A value being copied.
@@ -67,6 +72,8 @@ impl Skim {
         Self {
             keys,
             anywhere,
+            counted: &[],
+            elements: None,
             values: vec![None; keys.len()],
             found: Vec::new(),
             depth: 0,
@@ -76,6 +83,18 @@ impl Skim {
             wanted: None,
             capture: None,
         }
+    }
+
+    /// Counts the elements of the outermost object's arrays under these keys as well.
+    pub fn counting(mut self, keys: &'static [&'static str]) -> Self {
+        self.counted = keys;
+        self
+    }
+
+    /// The elements of the last array under a key of [`Skim::counting`]; `None` if there is none, or
+    /// if what came last is no array.
+    pub fn elements(&self) -> Option<Elements> {
+        self.elements
     }
 
     /// The raw value of a key, if it came whole and was not too long. Of a repeated key the last.
@@ -152,14 +171,18 @@ impl Skim {
                 }
             }
             b'"' => {
-                self.begin_capture(at, from);
+                self.begin(bytes, at, from);
                 self.word.len = 0;
                 self.place = Place::InString;
                 return;
             }
             b'{' | b'[' => {
-                self.begin_capture(at, from);
+                let is_counted = self.wanted == Some(Target::Elements) && byte == b'[';
+                self.begin(bytes, at, from);
                 self.depth += 1;
+                if is_counted {
+                    self.elements = Some(Elements::at(self.depth));
+                }
             }
             b'}' | b']' => {
                 if self.at_captured_depth() {
@@ -170,14 +193,20 @@ impl Skim {
                     self.end_capture(&bytes[*from..=at]);
                 }
                 self.complete = self.depth == 0;
+                if let Some(elements) = &mut self.elements {
+                    elements.close(self.depth);
+                }
             }
             b',' => {
                 if self.at_captured_depth() {
                     self.end_capture(&bytes[*from..at]);
                 }
                 self.wanted = None;
+                if let Some(elements) = &mut self.elements {
+                    elements.comma(self.depth);
+                }
             }
-            _ => self.begin_capture(at, from),
+            _ => self.begin(bytes, at, from),
         }
         self.place = Place::Outside;
     }
@@ -189,6 +218,9 @@ impl Skim {
             if let Some(key) = key {
                 return Some(Target::Key(key));
             }
+            if self.counted.iter().any(|key| key.as_bytes() == word) {
+                return Some(Target::Elements);
+            }
         }
         self.anywhere.filter(|key| key.as_bytes() == word).map(|_| Target::Anywhere)
     }
@@ -197,11 +229,20 @@ impl Skim {
         self.capture.as_ref().is_some_and(|capture| capture.depth == self.depth)
     }
 
-    fn begin_capture(&mut self, at: usize, from: &mut usize) {
-        if let Some(target) = self.wanted.take() {
-            let bytes = Vec::new();
-            self.capture = Some(Capture { target, depth: self.depth, bytes, too_long: false });
-            *from = at;
+    /// A value begins, or goes on, or a key begins.
+    fn begin(&mut self, bytes: &[u8], at: usize, from: &mut usize) {
+        if let Some(elements) = &mut self.elements {
+            elements.value(bytes[at], self.depth);
+        }
+        match self.wanted.take() {
+            None => {}
+            // Of a repeated key the last counts.
+            Some(Target::Elements) => self.elements = None,
+            Some(target) => {
+                let bytes = Vec::new();
+                self.capture = Some(Capture { target, depth: self.depth, bytes, too_long: false });
+                *from = at;
+            }
         }
     }
 
@@ -214,7 +255,7 @@ impl Skim {
         match capture.target {
             Target::Key(key) => self.values[key] = value,
             Target::Anywhere if self.found.len() < FOUND_COUNT => self.found.extend(value),
-            Target::Anywhere => {}
+            Target::Anywhere | Target::Elements => {}
         }
     }
 }

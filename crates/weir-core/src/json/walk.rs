@@ -28,6 +28,22 @@ pub enum Kind {
     Nothing,
 }
 
+impl Kind {
+    /// The kind of a value that begins with this byte.
+    #[inline]
+    pub(super) fn of(byte: u8) -> Self {
+        match byte {
+            b'{' => Self::Object,
+            b'[' => Self::Array,
+            b'"' => Self::String,
+            b'-' | b'0'..=b'9' => Self::Number,
+            b't' | b'f' => Self::Bool,
+            b'n' => Self::Null,
+            _ => Self::Nothing,
+        }
+    }
+}
+
 /// A place in a JSON document. Every reading method moves past exactly one value; after a mistake
 /// in the document, all of them find nothing.
 #[derive(Debug)]
@@ -63,15 +79,7 @@ impl<'a> Walker<'a> {
     /// The kind of the next value.
     pub fn peek(&mut self) -> Kind {
         self.blanks();
-        match self.bytes.get(self.at) {
-            Some(b'{') => Kind::Object,
-            Some(b'[') => Kind::Array,
-            Some(b'"') => Kind::String,
-            Some(b'-' | b'0'..=b'9') => Kind::Number,
-            Some(b't' | b'f') => Kind::Bool,
-            Some(b'n') => Kind::Null,
-            _ => Kind::Nothing,
-        }
+        self.bytes.get(self.at).map_or(Kind::Nothing, |byte| Kind::of(*byte))
     }
 
     /// Moves past the next value.

@@ -4,13 +4,16 @@ use super::facts::LABEL_LIMIT;
 use crate::json::text_cut;
 
 /// As many choices are told apart. Those beyond are neither followed nor waited for.
-pub(super) const MAX_CHOICES: usize = 128;
+pub(crate) const MAX_CHOICES: usize = 128;
 
 /// The choices of an answer.
 #[derive(Debug, Default)]
 pub struct Choices {
     seen: Vec<Choice>,
+    /// For each prompt.
     asked: u32,
+    /// For all prompts; absent where it is not known how many there are.
+    expected: Option<u32>,
 }
 
 /// One choice of an answer.
@@ -46,16 +49,21 @@ impl Choices {
         !self.seen.is_empty() && self.seen.iter().all(|choice| choice.finish_reason.is_some())
     }
 
-    /// Whether there are as many choices as were asked for, and each has a finish reason.
+    /// Whether there are as many choices as were asked for, and each has a finish reason. Never where
+    /// it is not known how many were.
     pub(super) fn all_finished(&self) -> bool {
-        let expected = usize::try_from(self.asked.max(1)).unwrap_or(MAX_CHOICES).min(MAX_CHOICES);
-        self.seen.len() >= expected && self.seen_are_finished()
+        self.expected.is_some_and(|expected| {
+            let expected = usize::try_from(expected.max(1)).unwrap_or(MAX_CHOICES).min(MAX_CHOICES);
+            self.seen.len() >= expected && self.seen_are_finished()
+        })
     }
 
-    pub(super) fn expecting(asked: u32) -> Self {
-        Self { seen: Vec::new(), asked }
+    /// Waits for so many choices, of which `asked` are answers to one prompt.
+    pub(super) fn expecting(asked: u32, expected: Option<u32>) -> Self {
+        Self { seen: Vec::new(), asked, expected }
     }
 
+    /// As many were asked for, for each prompt.
     pub(super) fn asked(&self) -> u32 {
         self.asked
     }

@@ -16,7 +16,8 @@ pub struct Facts {
     pub model: Option<Box<str>>,
     /// The choices, and how each ended.
     pub choices: Choices,
-    /// As many choices came as were asked for, and each has a finish reason.
+    /// As many choices came as were asked for, and each has a finish reason; in a dialect that
+    /// need not give one, the terminal event came.
     pub all_finished: bool,
     /// The first error inside an answer of status 200; or what an error status says, once the body
     /// is over.
@@ -27,14 +28,14 @@ pub struct Facts {
     pub counts: Counts,
     /// The terminal event came, or the JSON document was closed.
     pub terminal: bool,
-    /// The last event was not followed by a blank line.
+    /// The last event was not followed by a blank line, or the last line not ended.
     pub unterminated: bool,
 }
 
 /// Counters of one response body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Events with data, the terminal one and broken ones included.
+    /// Events with data, or lines; the terminal one and broken ones included.
     pub events: u64,
     /// Events that carried output.
     pub chunks: u64,
@@ -112,6 +113,10 @@ impl Facts {
         if let Some(usage) = tokens.timings.filter(complete) {
             return Some((usage, Provenance::EngineTimings));
         }
+        // Some servers tell the output alone: it is told all the same.
+        if let Some(usage) = tokens.reported.filter(|usage| usage.output.is_some()) {
+            return Some((usage, Provenance::Reported));
+        }
         match tokens.listed_as {
             Some(source) if tokens.uncounted_chunks == 0 => Some((counted(tokens.listed), source)),
             _ if self.counts.chunks > 0 => Some((counted(self.counts.chunks), Provenance::CountedChunks)),
@@ -129,10 +134,11 @@ impl Facts {
         let asked = self.choices.asked().max(1);
         let whole = u64::try_from(count).is_ok_and(|count| count % u64::from(asked) == 0);
         let prompts = |sum: Option<u64>| sum.filter(|_| whole).map(|sum| sum / u64::from(asked));
-        let (input, cached_input) = (prompts(sum.input), prompts(sum.cached_input));
+        let input = prompts(sum.input);
+        let (cached_input, cache_write_input) = (prompts(sum.cached_input), prompts(sum.cache_write_input));
         let total = input.zip(sum.output).map(|(input, output)| input.saturating_add(output));
         let source = if reported { Provenance::Reported } else { Provenance::EngineTimings };
-        Some((Usage { input, cached_input, total, ..sum }, source))
+        Some((Usage { input, cached_input, cache_write_input, total, ..sum }, source))
     }
 
     /// Keeps the first error: what follows is its consequence.

@@ -3,6 +3,9 @@
 mod answer;
 mod choices;
 mod facts;
+mod lines;
+mod mode;
+mod packed;
 mod stream;
 mod template;
 #[cfg(test)]
@@ -11,14 +14,15 @@ mod tests;
 pub use choices::{Choice, Choices};
 pub use facts::{Counts, Facts, StreamError, TokenFacts};
 
+pub(crate) use choices::MAX_CHOICES;
+
 use std::num::NonZeroU32;
 
 use crate::dialect::{Dialect, RequestPeek};
-use crate::error_class::{ErrorText, classify};
-use crate::sse::Scanner;
+use crate::exchange::Unpacked;
 
-use answer::Answer;
-use stream::Stream;
+use mode::Mode;
+use packed::Packed;
 
 /// What of the response head decides how its body is read.
 #[derive(Clone, Copy, Debug)]
@@ -31,8 +35,8 @@ pub struct ResponseHead<'a> {
     pub content_encoding: Option<&'a [u8]>,
 }
 
-/// What one event turned out to be. An event that carries output and an error as well is told as
-/// two, in this order.
+/// What one event turned out to be. An event that carries output, is an error and is the terminal one
+/// as well is told as three, in this order; a terminal event of JSON is told as an event before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
     /// A JSON event without output: role, filter, usage, prompt progress, end of a choice.
@@ -44,7 +48,7 @@ pub enum Seen {
         /// Whether anything but reasoning came.
         answer: bool,
     },
-    /// The terminal event.
+    /// The terminal event: `[DONE]`, or whatever ends the streams of this dialect.
     Terminal,
     /// An error inside an answer of status 200.
     Error,
@@ -57,62 +61,37 @@ pub enum Seen {
 pub struct Reader {
     facts: Facts,
     mode: Mode,
+    /// Present where the body is packed.
+    packed: Option<Box<Packed>>,
 }
-
-#[derive(Debug)]
-enum Mode {
-    /// Server-sent events.
-    Events { scanner: Scanner, stream: Box<Stream> },
-    /// One JSON document.
-    Document(Box<Answer>),
-    /// An error body, of which the beginning is kept.
-    Error { status: u16, prefix: Vec<u8> },
-    /// Bytes that say nothing to us: packed, or of an unknown kind.
-    Opaque,
-}
-
-/// How much of an error body is kept to tell its class.
-const ERROR_PREFIX: usize = 8 * 1024;
 
 impl Reader {
     /// A reader for the body that follows `head`, in answer to a request of this dialect.
     pub fn new(dialect: Dialect, request: &RequestPeek, head: &ResponseHead<'_>) -> Self {
-        let mode = Mode::of(dialect, request, head);
-        let facts = Facts { choices: Choices::expecting(request.choices), ..Facts::default() };
-        Self { facts, mode }
+        let choices = match dialect.has_choices() {
+            true => Choices::expecting(request.choices, request.expected_choices()),
+            false => Choices::expecting(1, Some(1)),
+        };
+        let facts = Facts { choices, ..Facts::default() };
+        let packed = head.content_encoding.and_then(Packed::of).map(Box::new);
+        Self { facts, mode: Mode::of(dialect, request, head), packed }
     }
 
     /// Reads on. `on` is called once for each event that these bytes complete.
+    #[inline]
     pub fn feed(&mut self, chunk: &[u8], on: &mut impl FnMut(Seen)) {
-        let facts = &mut self.facts;
-        match &mut self.mode {
-            Mode::Events { scanner, stream } => {
-                scanner.feed(chunk, &mut |event| stream.event(event, facts, on));
-            }
-            Mode::Document(answer) => answer.feed(chunk),
-            Mode::Error { prefix, .. } => {
-                let room = ERROR_PREFIX - prefix.len();
-                prefix.extend_from_slice(&chunk[..chunk.len().min(room)]);
-            }
-            Mode::Opaque => {}
+        match &mut self.packed {
+            None => self.mode.feed(chunk, &mut self.facts, on),
+            Some(packed) => packed.feed(chunk, &mut self.mode, &mut self.facts, on),
         }
     }
 
     /// The body is over, in whatever way: reads what was left unterminated, and settles the facts.
     pub fn finish(&mut self, on: &mut impl FnMut(Seen)) {
-        let facts = &mut self.facts;
-        match &mut self.mode {
-            Mode::Events { scanner, stream } => {
-                scanner.finish(&mut |event| stream.event(event, facts, on));
-                facts.counts.comments = scanner.comments();
-                facts.counts.oversized = scanner.oversized();
-            }
-            Mode::Document(answer) => answer.settle(facts, on),
-            Mode::Error { status, prefix } => {
-                facts.fail(classify(*status, prefix), ErrorText::of_body(prefix));
-            }
-            Mode::Opaque => {}
+        if let Some(packed) = &mut self.packed {
+            packed.finish();
         }
+        self.mode.finish(&mut self.facts, on);
     }
 
     /// What is known so far. Comments, oversized events, and all facts of a document or an error
@@ -121,47 +100,14 @@ impl Reader {
         &self.facts
     }
 
-    /// Whether this is an event stream of a dialect that is understood, so that its tokens and its
-    /// end can be told.
+    /// Whether this is a stream of a dialect that is understood, so that its tokens and its end can
+    /// be told: by its path, or by what its first events said.
     pub fn is_stream(&self) -> bool {
-        matches!(&self.mode, Mode::Events { stream, .. } if stream.is_known())
+        self.mode.is_stream() && self.packed.as_ref().is_none_or(|packed| packed.is_readable())
     }
-}
 
-impl Mode {
-    fn of(dialect: Dialect, request: &RequestPeek, head: &ResponseHead<'_>) -> Self {
-        let packed = head.content_encoding.is_some_and(is_packed);
-        if head.status >= 400 {
-            // A packed error body is still an error: only its prefix says nothing.
-            return Self::Error { status: head.status, prefix: Vec::new() };
-        }
-        if packed || !(200..300).contains(&head.status) {
-            return Self::Opaque;
-        }
-        match media_type(head.content_type.unwrap_or_default()) {
-            media if media.eq_ignore_ascii_case(b"text/event-stream") => Self::Events {
-                scanner: Scanner::new(crate::sse::DEFAULT_LIMIT),
-                stream: Box::new(Stream::new(dialect, request)),
-            },
-            media if dialect != Dialect::Other && is_json(media) => Self::Document(Box::new(Answer::new())),
-            _ => Self::Opaque,
-        }
+    /// How a packed body could be read; absent for one that was not packed.
+    pub fn unpacked(&self) -> Option<Unpacked> {
+        self.packed.as_ref().map(|packed| packed.told())
     }
-}
-
-fn is_packed(encoding: &[u8]) -> bool {
-    let encoding = encoding.trim_ascii();
-    !encoding.is_empty() && !encoding.eq_ignore_ascii_case(b"identity")
-}
-
-fn media_type(content_type: &[u8]) -> &[u8] {
-    content_type.split(|&byte| byte == b';').next().unwrap_or_default().trim_ascii()
-}
-
-/// Some servers leave the type out; a document that is not JSON is then read to no effect.
-fn is_json(media: &[u8]) -> bool {
-    let suffix = media.len().checked_sub(5).map(|at| &media[at..]);
-    media.is_empty()
-        || media.eq_ignore_ascii_case(b"application/json")
-        || suffix.is_some_and(|suffix| suffix.eq_ignore_ascii_case(b"+json"))
 }

@@ -5,7 +5,8 @@ use std::num::NonZeroU32;
 use super::Seen;
 use super::facts::Facts;
 use super::template::Template;
-use crate::dialect::openai_chunk::Chunk;
+use crate::dialect::chunk::Chunk;
+use crate::dialect::grammar::Grammar;
 use crate::dialect::{Dialect, RequestPeek};
 use crate::error_class::ErrorText;
 use crate::json::text;
@@ -16,12 +17,20 @@ use crate::usage::{Provenance, Usage};
 /// Model names longer than this are taken for absent.
 pub(super) const MODEL_LIMIT: usize = 256;
 
+/// As many events may tell what a stream speaks. Behind them it is what the path lets expect.
+const TELLING_EVENTS: u8 = 8;
+
 /// Reads the events of one stream.
 #[derive(Debug)]
 pub(super) struct Stream {
     known: bool,
+    grammar: Grammar,
+    /// Events to come that may tell another grammar.
+    telling: u8,
     /// The prompt comes back as the beginning of the output.
     echo: bool,
+    /// A finish reason ends no more than a part of the audio: the terminal event ends the answer.
+    in_parts: bool,
     template: Template,
     /// The running total of output tokens at the last chunk, as long as each chunk gave one.
     running: Option<u64>,
@@ -33,7 +42,10 @@ impl Stream {
     pub(super) fn new(dialect: Dialect, request: &RequestPeek) -> Self {
         Self {
             known: dialect.is_generation(),
+            grammar: Grammar::expected(dialect),
+            telling: TELLING_EVENTS,
             echo: request.echo,
+            in_parts: dialect == Dialect::Transcription,
             template: Template::default(),
             running: Some(0),
             pending: 0,
@@ -44,8 +56,8 @@ impl Stream {
         self.known
     }
 
-    /// Reads one event.
-    #[inline]
+    /// Reads one event. Inlined wherever it is called: each event comes through here.
+    #[inline(always)]
     pub(super) fn event(&mut self, event: Event<'_>, facts: &mut Facts, on: &mut impl FnMut(Seen)) {
         facts.counts.events += 1;
         facts.unterminated |= !event.terminated;
@@ -67,23 +79,47 @@ impl Stream {
     /// Reads an event that has to be looked into.
     fn unlike_the_last(&mut self, event: Event<'_>, facts: &mut Facts, on: &mut impl FnMut(Seen)) {
         if is_done(event.data) {
-            facts.terminal = true;
-            on(Seen::Terminal);
+            self.terminal(facts, on);
         } else if event.name == b"error" {
-            facts.fail(ErrorType::StreamError, ErrorText::of_body(event.data));
+            let mut said = ErrorText::of_body(event.data);
+            // Where the error stands in the event itself, its type is that of the event.
+            said.kind = said.kind.filter(|kind| *kind != b"\"error\"");
+            facts.fail(ErrorType::StreamError, said);
             on(Seen::Error);
-        } else if !self.known {
-            on(Seen::Event);
+            if self.grammar.ends_with_an_error() {
+                self.terminal(facts, on);
+            }
         } else {
-            self.chunk(event, facts, on);
+            self.listen(event.data);
+            if self.grammar.is_unknown() {
+                on(Seen::Event);
+            } else {
+                self.chunk(event, facts, on);
+            }
+        }
+    }
+
+    /// Learns from the events what they speak, whatever the path lets expect.
+    fn listen(&mut self, data: &[u8]) {
+        if self.telling == 0 {
+            return;
+        }
+        self.telling -= 1;
+        if let Some(told) = Grammar::told_by(data) {
+            // The one expected may know something already, such as the tokens of its first event.
+            if std::mem::discriminant(&told) != std::mem::discriminant(&self.grammar) {
+                self.grammar = told;
+            }
+            self.known = true;
+            self.telling = 0;
         }
     }
 
     fn chunk(&mut self, event: Event<'_>, facts: &mut Facts, on: &mut impl FnMut(Seen)) {
-        let chunk = Chunk::read(event.data, &mut facts.choices);
+        let chunk = self.grammar.read(event, &mut facts.choices);
         // What a broken event said before it broke was said, such as that a choice has ended.
         if chunk.as_ref().is_none_or(|chunk| chunk.choices.begun + chunk.choices.ended > 0) {
-            facts.all_finished = facts.choices.all_finished();
+            facts.all_finished = !self.in_parts && facts.choices.all_finished();
         }
         match chunk {
             Some(chunk) => {
@@ -98,6 +134,15 @@ impl Stream {
             // stream ended so is all that can be said.
             None => {}
         }
+    }
+
+    fn terminal(&self, facts: &mut Facts, on: &mut impl FnMut(Seen)) {
+        facts.terminal = true;
+        if self.in_parts {
+            facts.all_finished = facts.choices.all_finished();
+        }
+        facts.all_finished |= self.grammar.ends_without_a_reason();
+        on(Seen::Terminal);
     }
 
     fn tell(&mut self, chunk: &Chunk<'_>, facts: &mut Facts, on: &mut impl FnMut(Seen)) {
@@ -117,6 +162,9 @@ impl Stream {
             on(Seen::Error);
         } else if !chunk.output.any() {
             on(Seen::Event);
+        }
+        if chunk.terminal {
+            self.terminal(facts, on);
         }
     }
 
@@ -157,7 +205,7 @@ impl Stream {
         };
         let before = self.running.replace(total)?;
         // Of several choices, each may have a total of its own.
-        if choices > 1 {
+        if choices > 1 && !chunk.cumulative {
             return None;
         }
         u32::try_from(total.checked_sub(before)?).ok()
@@ -169,7 +217,9 @@ fn take_usage(chunk: &Chunk<'_>, facts: &mut Facts) {
         return;
     };
     let tokens = &mut facts.tokens;
-    if let Some(usage) = chunk.usage {
+    if chunk.cumulative {
+        tokens.reported = chunk.usage.or(tokens.reported);
+    } else if let Some(usage) = chunk.usage {
         Usage::replace_by(&mut tokens.reported, usage);
     }
     if let Some(timings) = chunk.timings {

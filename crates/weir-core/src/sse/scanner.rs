@@ -118,6 +118,11 @@ impl Scanner {
         self.skipping = Skipping::No;
     }
 
+    /// Whether what came so far ends where an event does, or before the first one.
+    pub fn is_between_events(&self) -> bool {
+        self.held.is_empty() && self.name.is_empty() && !self.has_data && self.skipping == Skipping::No
+    }
+
     /// Comment lines so far.
     pub fn comments(&self) -> u64 {
         self.comments

@@ -1,7 +1,7 @@
 //! What a line of the access log says. What is not known is left out, never null or zero.
 
 use serde::Serialize;
-use weir_core::exchange::{Exchange, Output, Stalls};
+use weir_core::exchange::{Exchange, Output, Stalls, Unpacked};
 use weir_core::gaps::{Bins, COARSE, FINE, Scale};
 use weir_core::timeline::{Mark, Offset, Timeline};
 use weir_core::usage::Usage;
@@ -55,6 +55,8 @@ struct Answer<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     tokens_provenance: Option<&'static str>,
     response_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unpacked: Option<&'static str>,
 }
 
 #[derive(Debug, Serialize)]
@@ -67,6 +69,8 @@ struct UsageFields {
     total: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cached_input: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_write_input: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning: Option<u64>,
 }
@@ -173,14 +177,15 @@ impl<'a> Answer<'a> {
             tokens: answer.tokens.map(|tokens| tokens.count),
             tokens_provenance: answer.tokens.map(|tokens| tokens.provenance.as_str()),
             response_bytes: answer.bytes,
+            unpacked: answer.unpacked.map(Unpacked::as_str),
         }
     }
 }
 
 impl UsageFields {
     fn of(usage: &Usage) -> Self {
-        let &Usage { input, output, total, cached_input, reasoning } = usage;
-        Self { input, output, total, cached_input, reasoning }
+        let &Usage { input, output, total, cached_input, cache_write_input, reasoning } = usage;
+        Self { input, output, total, cached_input, cache_write_input, reasoning }
     }
 }
 

@@ -1,12 +1,20 @@
 mod endings;
 mod events;
+mod messages;
 mod modes;
+mod native;
+mod ollama;
+mod responses;
 mod tokens;
+mod told;
+mod transcription;
+mod vectors;
+mod vendors;
 
 use std::num::NonZeroU32;
 
 use super::{Reader, ResponseHead, Seen};
-use crate::dialect::{Dialect, RequestPeek};
+use crate::dialect::{Dialect, Prompts, RequestPeek};
 use crate::outcome::ErrorType;
 use crate::usage::{Provenance, Usage};
 
@@ -37,6 +45,47 @@ fn read_as(
         assert_eq!(format!("{:?}", cut.facts()), format!("{:?}", whole.facts()), "by {size}");
     }
     (whole, seen)
+}
+
+/// Like [`read_as`], and also cut in two at every place.
+fn golden(dialect: Dialect, content_type: &str, body: &str) -> (Reader, Vec<Seen>) {
+    let (request, head) = (RequestPeek::default(), head(200, content_type));
+    let (whole, seen) = read_as(dialect, &request, &head, body);
+    for at in 0..=body.len() {
+        let mut reader = Reader::new(dialect, &request, &head);
+        let mut cut_seen = Vec::new();
+        for part in [&body.as_bytes()[..at], &body.as_bytes()[at..]] {
+            reader.feed(part, &mut |one| cut_seen.push(one));
+        }
+        reader.finish(&mut |one| cut_seen.push(one));
+        assert_eq!(cut_seen, seen, "cut at {at}");
+        assert_eq!(format!("{:?}", reader.facts()), format!("{:?}", whole.facts()), "cut at {at}");
+    }
+    (whole, seen)
+}
+
+/// An answer that is one document.
+fn document(dialect: Dialect, body: &str) -> Reader {
+    read_as(dialect, &RequestPeek::default(), &head(200, "application/json"), body).0
+}
+
+/// The events of a stream whose type stands in the data and in the event's name.
+fn typed(events: &[(&str, &str)]) -> String {
+    let event = |&(kind, fields): &(&str, &str)| {
+        let comma = if fields.is_empty() { "" } else { "," };
+        format!("event: {kind}\ndata: {{\"type\":\"{kind}\"{comma}{fields}}}\n\n")
+    };
+    events.iter().map(event).collect()
+}
+
+fn reasons(reader: &Reader) -> Vec<&str> {
+    reader.facts().choices.finish_reasons().collect()
+}
+
+/// The code and the type of the error that an answer tells of.
+fn said(reader: &Reader) -> (Option<&str>, Option<&str>) {
+    let error = reader.facts().error.as_ref().unwrap();
+    (error.code.as_deref(), error.kind.as_deref())
 }
 
 fn chat(body: &str) -> (Reader, Vec<Seen>) {

@@ -12,7 +12,8 @@ fn the_response_decides_how_it_is_read() {
         assert_eq!(facts.usage().unwrap().0.output, Some(4));
         assert_eq!((facts.model.as_deref(), facts.finished_for("stop")), (Some("m"), true));
     }
-    let (reader, seen) = read_as(Dialect::Other, &request, &head(200, EVENTS), &(token("a") + DONE));
+    let strange = "data: {\"results\":[{\"generated_text\":\"a\"}]}\n\n";
+    let (reader, seen) = read_as(Dialect::Other, &request, &head(200, EVENTS), &(strange.to_owned() + DONE));
     assert!(!reader.is_stream());
     assert_eq!(seen, [Seen::Event, Seen::Terminal]);
     assert_eq!(reader.facts().counts.events, 2);

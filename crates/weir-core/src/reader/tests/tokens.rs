@@ -48,8 +48,13 @@ fn choices_with_timings_of_their_own_add_up() {
         |fields: &str| event(&format!(r#"{fields},"timings":{{"cache_n":2,"prompt_n":1,"predicted_n":5}}"#));
     let end = |index: u32| format!(r#""choices":[{{"index":{index},"delta":{{}},"finish_reason":"stop"}}]"#);
     let two = RequestPeek { choices: 2, ..RequestPeek::default() };
-    let expected =
-        Usage { input: Some(3), output: Some(10), total: Some(13), cached_input: Some(2), reasoning: None };
+    let expected = Usage {
+        input: Some(3),
+        output: Some(10),
+        total: Some(13),
+        cached_input: Some(2),
+        ..Usage::default()
+    };
     let body = own(&end(0)) + &own(&end(1));
     let (reader, _) = read_as(Dialect::Chat, &two, &head(200, EVENTS), &body);
     assert_eq!(reader.facts().usage(), Some((expected, Provenance::EngineTimings)));
