@@ -32,6 +32,23 @@ pub struct StreamTruth {
     pub t_end: u64,
     /// The writes that carried events, in order.
     pub writes: Vec<Write>,
+    /// What the continuous batch did for it, if it came out of one and had a token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch: Option<BatchTruth>,
+}
+
+/// What a continuous batch did for a stream; of several choices, for the one that came first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BatchTruth {
+    /// From its arrival until it was scheduled first.
+    pub queue_ns: u64,
+    /// From then until the end of the step that yielded its first token.
+    pub prefill_ns: u64,
+    /// How often it had to make room; of several choices, the most.
+    pub preemptions: u32,
+    /// Prompt tokens that were in the prefix cache, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached_tokens: Option<u32>,
 }
 
 /// How a stream ended.
@@ -144,6 +161,7 @@ mod tests {
             end: StreamEnd::Gone,
             t_end: 40,
             writes: vec![Write { first_event: 0, events: 2, before_ns: 20, after_ns: 21 }],
+            batch: None,
         };
         let line = serde_json::to_string(&truth).unwrap();
         assert_eq!(
@@ -151,6 +169,12 @@ mod tests {
             r#"{"id":"r-1","t_first_byte":10,"t_request":11,"spec":"chat n=1","end":"gone","t_end":40,"writes":[[0,2,20,21]]}"#
         );
         assert_eq!(serde_json::from_str::<StreamTruth>(&line).unwrap(), truth);
+
+        let batch = BatchTruth { queue_ns: 1, prefill_ns: 2, preemptions: 3, cached_tokens: None };
+        let batched = StreamTruth { batch: Some(batch), ..truth };
+        let line = serde_json::to_string(&batched).unwrap();
+        assert!(line.ends_with(r#","batch":{"queue_ns":1,"prefill_ns":2,"preemptions":3}}"#), "{line}");
+        assert_eq!(serde_json::from_str::<StreamTruth>(&line).unwrap(), batched);
     }
 
     #[test]

@@ -1,184 +1,219 @@
-//! A request's body, read and resolved into what is to be generated.
+//! What a request asks for, once its API's own members have been read: how much is to be generated,
+//! of what kind, and for which prompt.
 
-use serde::Deserialize;
 use serde_json::Value;
 
-use super::config::{Behaviour, Length, ReasoningField};
+use super::chunks::Chunks;
+use super::config::{Behaviour, Length};
 use super::refusal::Refusal;
+use crate::draw;
 
-/// The most choices a request may ask for, as OpenAI has it.
-const MAX_CHOICES: u32 = 128;
+/// The most choices of each prompt, as OpenAI has it.
+pub(crate) const MAX_CHOICES: u32 = 128;
+
+/// The most choices of all prompts together.
+const MAX_ALL_CHOICES: u32 = 4096;
 
 /// The most tokens of one answer, all choices together.
-const MAX_TOKENS: u64 = 1 << 20;
-
-/// A completion endpoint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Api {
-    Chat,
-    Completions,
-}
+pub(crate) const MAX_TOKENS: u64 = 1 << 20;
 
 /// What is to be generated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ask {
-    pub(crate) api: Api,
     pub(crate) model: String,
     pub(crate) stream: bool,
-    pub(crate) usage: UsageWanted,
+    /// The choices of all prompts together.
     pub(crate) choices: u32,
     /// Tokens of each choice.
     pub(crate) tokens: u32,
-    pub(crate) tokens_per_chunk: u32,
+    /// How they are parted into events.
+    pub(crate) chunks: Chunks,
+    /// The token limit that the request gave.
+    pub(crate) limit: Option<u32>,
     /// Whether the token limit cut the answer.
     pub(crate) cut: bool,
     pub(crate) content: Content,
-    /// The prompt, where the answer is to repeat it.
-    pub(crate) echo: Option<String>,
-    pub(crate) prompt_tokens: u64,
-}
-
-/// Which events of a stream carry usage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum UsageWanted {
-    Never,
-    AtEnd,
-    OnEvery,
+    /// The function that the model may call if it likes.
+    pub(crate) callable: Option<String>,
+    /// The prompts, one at least, each with as many choices as the others.
+    pub(crate) prompts: Vec<Prompt>,
+    /// Decides the words in place of the request's draw.
+    pub(crate) seed: Option<i64>,
 }
 
 /// What the tokens of an answer are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     Text,
-    /// Reasoning in that field for the first half, then text.
-    Reasoning(ReasoningField),
+    /// Reasoning for the first half, then text.
+    Reasoning,
     /// A call of that function.
     ToolCall(String),
 }
 
+/// A prompt.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Prompt {
+    pub(crate) text: String,
+    pub(crate) tokens: u64,
+}
+
+/// What a request says, whichever API it came by, before the engine has its say.
+#[derive(Debug)]
+pub(crate) struct Wish {
+    pub(crate) model: Option<String>,
+    pub(crate) stream: bool,
+    pub(crate) prompts: Vec<Prompt>,
+    /// Choices of each prompt.
+    pub(crate) choices: u32,
+    /// The most tokens of a choice.
+    pub(crate) limit: Option<u32>,
+    /// The least tokens of a choice.
+    pub(crate) least: u32,
+    /// Whether a choice goes on to its limit, whatever the model's own length is.
+    pub(crate) past_end: bool,
+    pub(crate) content: Content,
+    pub(crate) callable: Option<String>,
+    pub(crate) seed: Option<i64>,
+}
+
+/// What the engine has to say to every request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terms<'a> {
+    pub(crate) behaviour: &'a Behaviour,
+    /// The model of a request that names none.
+    pub(crate) model: &'a str,
+    /// What makes the response's id differ from every other one.
+    pub(crate) id: &'a str,
+}
+
+impl Default for Wish {
+    fn default() -> Self {
+        Wish {
+            model: None,
+            stream: false,
+            prompts: Vec::new(),
+            choices: 1,
+            limit: None,
+            least: 0,
+            past_end: false,
+            content: Content::Text,
+            callable: None,
+            seed: None,
+        }
+    }
+}
+
 impl Ask {
-    /// Reads a body; a model it does not name is `default_model`.
-    pub(crate) fn parse(
-        api: Api,
-        body: &[u8],
-        behaviour: &Behaviour,
-        default_model: &str,
-    ) -> Result<Self, Refusal> {
-        let body: Body = serde_json::from_slice(body).map_err(|error| Refusal::invalid(error.to_string()))?;
-        let choices = body.n.unwrap_or(1);
-        if !(1..=MAX_CHOICES).contains(&choices) {
-            return Err(Refusal::invalid(format!("n: allowed are 1 to {MAX_CHOICES}.")));
+    /// Settles what is generated; what cannot be is refused.
+    pub(crate) fn settle(mut wish: Wish, terms: &Terms<'_>) -> Result<Self, Refusal> {
+        if wish.prompts.is_empty() {
+            wish.prompts.push(Prompt::default());
         }
-        let limit = body.max_completion_tokens.or(body.max_tokens);
-        if limit == Some(0) {
-            return Err(Refusal::invalid("max_tokens: must be at least 1."));
+        let prompts = u32::try_from(wish.prompts.len()).unwrap_or(u32::MAX).max(1);
+        let choices = prompts.saturating_mul(wish.choices);
+        if choices > MAX_ALL_CHOICES {
+            return Err(Refusal::invalid(format!("at most {MAX_ALL_CHOICES} choices in all")));
         }
-        let (tokens, cut) = length(behaviour.length, limit);
+        let length = Extent::new(terms.behaviour.length, &wish);
+        let tokens = length.tokens;
         if u64::from(tokens) * u64::from(choices) > MAX_TOKENS {
-            return Err(Refusal::invalid(format!(
-                "This model's maximum context length is {MAX_TOKENS} tokens."
-            )));
+            return Err(Refusal::invalid(format!("at most {MAX_TOKENS} tokens in all choices together")));
         }
-        let prompt = text_of(match api {
-            Api::Chat => &body.messages,
-            Api::Completions => &body.prompt,
-        });
-        let echoes = api == Api::Completions && body.echo.unwrap_or(false);
         Ok(Ask {
-            api,
-            stream: body.stream.unwrap_or(false),
-            usage: body.stream_options.as_ref().map_or(UsageWanted::Never, StreamOptions::usage),
+            model: wish.model.unwrap_or_else(|| terms.model.to_owned()),
+            stream: wish.stream,
             choices,
             tokens,
-            tokens_per_chunk: behaviour.tokens_per_chunk.max(1),
-            cut,
-            content: match api {
-                Api::Chat => body.content(behaviour.reasoning),
-                Api::Completions => Content::Text,
-            },
-            prompt_tokens: count_tokens(&prompt),
-            echo: echoes.then_some(prompt),
-            model: body.model.unwrap_or_else(|| default_model.to_owned()),
+            chunks: Chunks::even(tokens, terms.behaviour.tokens_per_chunk),
+            limit: wish.limit,
+            cut: length.cut,
+            content: wish.content,
+            callable: wish.callable,
+            prompts: wish.prompts,
+            seed: wish.seed,
         })
     }
-}
 
-/// The answer's length under a request's limit, and whether the limit cut it.
-fn length(length: Length, limit: Option<u32>) -> (u32, bool) {
-    match length {
-        Length::AsAsked { otherwise } => (limit.unwrap_or(otherwise).max(1), false),
-        Length::Own(own) => {
-            let own = own.max(1);
-            let tokens = limit.map_or(own, |limit| limit.min(own));
-            (tokens, tokens < own)
+    /// The prompt of a request that has one.
+    pub(crate) fn prompt(&self) -> &str {
+        self.prompts.first().map_or("", |prompt| &prompt.text)
+    }
+
+    /// Tokens of all prompts together.
+    pub(crate) fn prompt_tokens(&self) -> u64 {
+        self.prompts.iter().map(|prompt| prompt.tokens).sum()
+    }
+
+    /// Choices of each prompt.
+    pub(crate) fn choices_each(&self) -> u32 {
+        let prompts = u32::try_from(self.prompts.len()).unwrap_or(u32::MAX).max(1);
+        (self.choices / prompts).max(1)
+    }
+
+    /// What chooses the words: the request's seed, or what was drawn for it.
+    pub(crate) fn wording(&self, drawn: u64) -> u64 {
+        self.seed.map_or(drawn, |seed| draw::mix(seed.cast_unsigned()))
+    }
+
+    /// Lets the model choose whether it calls the function that it may call: the draw of its words
+    /// decides.
+    pub(crate) fn decide(&mut self, wording: u64) {
+        if let Some(function) = self.callable.take()
+            && self.content == Content::Text
+            && wording.is_multiple_of(2)
+        {
+            self.content = Content::ToolCall(function);
         }
     }
 }
 
-/// The fields of a request that the engine understands.
-#[derive(Deserialize)]
-struct Body {
-    model: Option<String>,
-    stream: Option<bool>,
-    stream_options: Option<StreamOptions>,
-    max_tokens: Option<u32>,
-    max_completion_tokens: Option<u32>,
-    n: Option<u32>,
-    echo: Option<bool>,
-    #[serde(default)]
-    messages: Value,
-    #[serde(default)]
-    prompt: Value,
-    #[serde(flatten)]
-    extras: Extras,
+/// How long a choice is, and whether the request's limit cut it.
+#[derive(Debug, PartialEq, Eq)]
+struct Extent {
+    tokens: u32,
+    cut: bool,
 }
 
-/// The fields that decide what an answer consists of.
-#[derive(Deserialize)]
-struct Extras {
-    #[serde(default)]
-    tools: Value,
-    #[serde(default)]
-    tool_choice: Value,
-    #[serde(default)]
-    chat_template_kwargs: Value,
-    reasoning_effort: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct StreamOptions {
-    include_usage: Option<bool>,
-    continuous_usage_stats: Option<bool>,
-}
-
-impl StreamOptions {
-    /// As in vLLM, usage on every event needs usage at the end as well.
-    fn usage(&self) -> UsageWanted {
-        match (self.include_usage, self.continuous_usage_stats) {
-            (Some(true), Some(true)) => UsageWanted::OnEvery,
-            (Some(true), _) => UsageWanted::AtEnd,
-            _ => UsageWanted::Never,
+impl Extent {
+    fn new(length: Length, wish: &Wish) -> Self {
+        if let Some(limit) = wish.limit.filter(|_| wish.past_end) {
+            return Extent { tokens: limit.max(1), cut: true };
+        }
+        match length {
+            Length::AsAsked { otherwise } => {
+                let tokens = wish.limit.unwrap_or_else(|| otherwise.max(wish.least));
+                Extent { tokens: tokens.max(1), cut: false }
+            }
+            Length::Own(own) => {
+                let own = own.max(wish.least).max(1);
+                let tokens = wish.limit.map_or(own, |limit| limit.min(own));
+                Extent { tokens, cut: tokens < own }
+            }
         }
     }
 }
 
-impl Body {
-    fn content(&self, field: ReasoningField) -> Content {
-        let extras = &self.extras;
-        let first_tool = &extras.tools[0]["function"]["name"];
-        let named = &extras.tool_choice["function"]["name"];
-        let function = match &extras.tool_choice {
-            Value::String(choice) if choice == "required" => first_tool.as_str(),
-            _ => named.as_str().filter(|_| !first_tool.is_null()),
+impl Prompt {
+    /// A prompt in whichever form its API has it.
+    pub(crate) fn of(value: &Value) -> Self {
+        let text = text_of(value);
+        let tokens = match value {
+            // Given in tokens.
+            Value::Array(tokens) if tokens.iter().all(Value::is_number) => tokens.len() as u64,
+            _ => count_tokens(&text),
         };
-        if let Some(function) = function {
-            return Content::ToolCall(function.to_owned());
+        Prompt { text, tokens }
+    }
+
+    /// The prompts of a member that holds one text, one text in tokens, or a list of either.
+    pub(crate) fn each_of(value: &Value) -> Vec<Self> {
+        match value {
+            Value::Array(items) if !items.is_empty() && !items.iter().all(Value::is_number) => {
+                items.iter().map(Prompt::of).collect()
+            }
+            one => vec![Prompt::of(one)],
         }
-        let effort = extras.reasoning_effort.as_deref().is_some_and(|effort| effort != "none");
-        if effort || extras.chat_template_kwargs["enable_thinking"] == true {
-            return Content::Reasoning(field);
-        }
-        Content::Text
     }
 }
 
@@ -188,7 +223,8 @@ pub(crate) fn text_of(prompt: &Value) -> String {
         Value::String(text) => text.clone(),
         Value::Array(parts) => parts.iter().map(text_of).collect::<Vec<_>>().join(" "),
         Value::Object(part) => {
-            part.get("content").or_else(|| part.get("text")).map_or_else(String::new, text_of)
+            let text = part.get("content").or_else(|| part.get("text"));
+            text.map_or_else(String::new, text_of)
         }
         Value::Number(token) => token.to_string(),
         Value::Null | Value::Bool(_) => String::new(),
@@ -206,87 +242,103 @@ mod tests {
 
     use super::*;
 
-    fn chat(body: Value) -> Result<Ask, Refusal> {
-        Ask::parse(Api::Chat, body.to_string().as_bytes(), &Behaviour::default(), "sim")
+    fn settle(wish: Wish, behaviour: &Behaviour) -> Result<Ask, Refusal> {
+        Ask::settle(wish, &Terms { behaviour, model: "sim", id: "1" })
+    }
+
+    fn extent(length: Length, limit: Option<u32>, least: u32, past_end: bool) -> (u32, bool) {
+        let extent = Extent::new(length, &Wish { limit, least, past_end, ..Wish::default() });
+        (extent.tokens, extent.cut)
     }
 
     #[test]
-    fn an_empty_request_gets_the_defaults() {
-        let ask = chat(json!({})).unwrap();
+    fn an_empty_wish_gets_the_defaults() {
+        let ask = settle(Wish::default(), &Behaviour::default()).unwrap();
         let expected = Ask {
-            api: Api::Chat,
             model: "sim".into(),
             stream: false,
-            usage: UsageWanted::Never,
             choices: 1,
             tokens: 64,
-            tokens_per_chunk: 1,
+            chunks: Chunks::even(64, 1),
+            limit: None,
             cut: false,
             content: Content::Text,
-            echo: None,
-            prompt_tokens: 1,
+            callable: None,
+            prompts: vec![Prompt::default()],
+            seed: None,
         };
         assert_eq!(ask, expected);
     }
 
     #[test]
     fn a_limit_sets_the_length_or_cuts_it() {
-        assert_eq!(length(Length::AsAsked { otherwise: 64 }, Some(5)), (5, false));
-        assert_eq!(length(Length::Own(10), Some(5)), (5, true));
-        assert_eq!(length(Length::Own(10), Some(10)), (10, false));
-        assert_eq!(length(Length::Own(10), None), (10, false));
-        assert_eq!(length(Length::Own(0), None), (1, false));
+        let asked = Length::AsAsked { otherwise: 64 };
+        assert_eq!(extent(asked, Some(5), 0, false), (5, false));
+        assert_eq!(extent(asked, None, 70, false), (70, false));
+        assert_eq!(extent(asked, Some(5), 0, true), (5, true));
+        assert_eq!(extent(Length::Own(10), Some(5), 0, false), (5, true));
+        assert_eq!(extent(Length::Own(10), Some(10), 0, false), (10, false));
+        assert_eq!(extent(Length::Own(10), None, 0, false), (10, false));
+        assert_eq!(extent(Length::Own(10), Some(20), 15, false), (15, false));
+        assert_eq!(extent(Length::Own(10), Some(20), 0, true), (20, true));
+        assert_eq!(extent(Length::Own(0), None, 0, false), (1, false));
     }
 
     #[test]
-    fn content_follows_the_request() {
-        let tools = json!([{"type": "function", "function": {"name": "gauge"}}]);
-        let content = |body| chat(body).unwrap().content;
-        assert_eq!(content(json!({"tools": tools})), Content::Text);
-        assert_eq!(
-            content(json!({"tools": tools, "tool_choice": "required"})),
-            Content::ToolCall("gauge".into())
-        );
-        let named = json!({"type": "function", "function": {"name": "other"}});
-        assert_eq!(content(json!({"tools": tools, "tool_choice": named})), Content::ToolCall("other".into()));
-        let reasoning = Content::Reasoning(ReasoningField::Reasoning);
-        assert_eq!(content(json!({"reasoning_effort": "low"})), reasoning);
-        assert_eq!(content(json!({"reasoning_effort": "none"})), Content::Text);
-        assert_eq!(content(json!({"chat_template_kwargs": {"enable_thinking": true}})), reasoning);
-    }
-
-    #[test]
-    fn prompt_tokens_are_words_and_one() {
+    fn a_prompt_has_as_many_tokens_as_words_and_one() {
         let parts = json!([{"type": "text", "text": "three more words"}]);
-        let ask = chat(json!({"messages": [
-            {"role": "system", "content": "be brief"}, {"role": "user", "content": parts},
-        ]}));
-        assert_eq!(ask.unwrap().prompt_tokens, 6);
+        let messages = json!([{"role": "system", "content": "be brief"}, {"role": "user", "content": parts}]);
+        let prompt = Prompt::of(&messages);
+        assert_eq!((prompt.text.as_str(), prompt.tokens), ("be brief three more words", 6));
     }
 
     #[test]
-    fn usage_is_wanted_as_asked() {
-        let usage = |options| chat(json!({"stream_options": options})).unwrap().usage;
-        assert_eq!(usage(json!({"include_usage": true})), UsageWanted::AtEnd);
-        assert_eq!(usage(json!({"continuous_usage_stats": true})), UsageWanted::Never);
+    fn prompts_come_alone_in_lists_and_in_tokens() {
+        let tokens = |value: Value| Prompt::each_of(&value).iter().map(|one| one.tokens).collect::<Vec<_>>();
+        assert_eq!(tokens(json!("once upon")), [3]);
+        assert_eq!(tokens(json!(["once upon", "the"])), [3, 2]);
+        assert_eq!(tokens(json!([5, 6, 7, 8])), [4]);
+        assert_eq!(tokens(json!([[5, 6], [7]])), [2, 1]);
+        assert_eq!(tokens(json!([])), [0]);
+    }
+
+    #[test]
+    fn every_prompt_has_its_choices() {
+        let prompts = Prompt::each_of(&json!(["once upon", "the cat"]));
+        let ask = settle(Wish { prompts, choices: 2, ..Wish::default() }, &Behaviour::default()).unwrap();
         assert_eq!(
-            usage(json!({"include_usage": true, "continuous_usage_stats": true})),
-            UsageWanted::OnEvery
+            (ask.choices, ask.choices_each(), ask.prompt_tokens(), ask.prompt()),
+            (4, 2, 6, "once upon")
         );
     }
 
     #[test]
-    fn what_cannot_be_served_is_refused() {
-        for body in [
-            json!({"n": 0}),
-            json!({"n": 129}),
-            json!({"max_tokens": 0}),
-            json!({"max_tokens": 2000000}),
-            json!({"max_tokens": 20000, "n": 100}),
-            json!([]),
-        ] {
-            assert!(chat(body.clone()).is_err(), "{body}");
-        }
-        assert!(Ask::parse(Api::Chat, b"{", &Behaviour::default(), "sim").is_err());
+    fn what_cannot_be_generated_is_refused() {
+        let many = Wish { limit: Some(20_000), choices: 100, ..Wish::default() };
+        assert!(settle(many, &Behaviour::default()).is_err());
+        let prompts = vec![Prompt::default(); 4097];
+        assert!(settle(Wish { prompts, limit: Some(1), ..Wish::default() }, &Behaviour::default()).is_err());
+    }
+
+    #[test]
+    fn a_seed_takes_the_place_of_the_draw() {
+        let wording = |seed, drawn| {
+            let ask = settle(Wish { seed, ..Wish::default() }, &Behaviour::default()).unwrap();
+            ask.wording(drawn)
+        };
+        assert_eq!(wording(None, 7), 7);
+        assert_eq!(wording(Some(3), 1), wording(Some(3), 2));
+        assert_ne!(wording(Some(3), 1), wording(Some(4), 1));
+    }
+
+    #[test]
+    fn a_free_choice_of_tools_falls_to_the_draw() {
+        let wish = Wish { callable: Some("gauge".into()), ..Wish::default() };
+        let mut ask = settle(wish, &Behaviour::default()).unwrap();
+        let mut other = ask.clone();
+        ask.decide(2);
+        assert_eq!(ask.content, Content::ToolCall("gauge".into()));
+        other.decide(3);
+        assert_eq!(other.content, Content::Text);
     }
 }

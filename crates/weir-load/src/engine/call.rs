@@ -20,7 +20,7 @@ use super::http::{Answer, refuse};
 use super::link::{Farewell, Link};
 use super::overrides::Steering;
 use super::playback::Broken;
-use super::refusal::Refusal;
+use super::refusal::{ErrorShape, Refusal};
 use super::stats::{Ending, Visit};
 use crate::{clock, draw};
 
@@ -31,7 +31,10 @@ const MAX_BODY: usize = 32 << 20;
 pub(crate) struct Call {
     pub(crate) link: Arc<Link>,
     pub(crate) visit: Visit,
+    pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
+    /// The shape of the errors of the API that was asked.
+    pub(crate) shape: ErrorShape,
     pub(crate) behaviour: Behaviour,
     pub(crate) fault: Option<Fault>,
     pub(crate) draw: Draw,
@@ -60,10 +63,11 @@ impl Call {
         let visit = Visit::begin(Arc::clone(&shared.counters));
         let first_byte = link.first_read();
         let (head, body) = request.into_parts();
+        let shape = ErrorShape::of(head.uri.path());
         let body = match Limited::new(body, MAX_BODY).collect().await {
             Ok(body) => body.to_bytes(),
             Err(error) if error.is::<LengthLimitError>() => {
-                return Err(Ok(refused(visit, &Refusal::too_large())));
+                return Err(Ok(refused(visit, &Refusal::too_large(), shape)));
             }
             // The other side left before it had said everything.
             Err(_) => return Err(Err(Broken)),
@@ -75,7 +79,7 @@ impl Call {
             .and_then(|steering| Ok((steering, shared.config.behaviour.steered(&head.headers)?)));
         let (steering, behaviour) = match steered {
             Ok(steered) => steered,
-            Err(refusal) => return Err(Ok(refused(visit, &refusal))),
+            Err(refusal) => return Err(Ok(refused(visit, &refusal, shape))),
         };
         let mut rng = draw::generator(shared.config.seed, steering.key.unwrap_or(ordinal));
         let drawn_fault = shared.config.faults.at(rng.random());
@@ -83,9 +87,11 @@ impl Call {
             link,
             visit,
             body,
+            shape,
             behaviour,
             fault: steering.fault.or(drawn_fault),
             draw: Draw::new(&head.headers, rng),
+            headers: head.headers,
             received_ns: (first_byte.unwrap_or(complete), complete),
         })
     }
@@ -97,7 +103,7 @@ impl Call {
             Some(Fault::Garbage) => self.link.part_with(Farewell::Garbage),
             Some(Fault::Status { status, retry_after }) => {
                 self.visit.end(Ending::Injected);
-                let mut response = refuse(&Refusal::simulated(status));
+                let mut response = refuse(&Refusal::simulated(status), self.shape);
                 if let Some(seconds) = retry_after {
                     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
                 }
@@ -125,7 +131,7 @@ impl Draw {
 }
 
 /// Refuses a request that is not valid.
-pub(crate) fn refused(mut visit: Visit, refusal: &Refusal) -> Response<Answer> {
+pub(crate) fn refused(mut visit: Visit, refusal: &Refusal, shape: ErrorShape) -> Response<Answer> {
     visit.end(Ending::Refused);
-    refuse(refusal)
+    refuse(refusal, shape)
 }

@@ -1,22 +1,21 @@
-//! The engine's endpoints, and the responses that need no generation.
+//! From a request's path to what answers it, and how a response is put together.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HeaderValue};
-use http::{Method, Request, Response, StatusCode};
+use http::header::{ALLOW, CONTENT_TYPE, HeaderValue};
+use http::{Request, Response, StatusCode};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use serde_json::{Value, json};
 
 use super::Shared;
-use super::ask::Api;
+use super::api::{Endpoint, allowed};
 use super::call::Call;
 use super::link::Link;
 use super::playback::Broken;
-use super::refusal::Refusal;
-use super::{completion, embeddings};
+use super::refusal::{ErrorShape, Refusal};
+use super::{completion, compute, pages};
 
 /// The body of a response.
 pub(crate) type Answer = UnsyncBoxBody<Bytes, Broken>;
@@ -27,50 +26,54 @@ pub(crate) async fn respond(
     link: Arc<Link>,
     request: Request<Incoming>,
 ) -> Result<Response<Answer>, Broken> {
-    let api = match (request.method(), request.uri().path()) {
-        (&Method::POST, "/v1/chat/completions") => Some(Api::Chat),
-        (&Method::POST, "/v1/completions") => Some(Api::Completions),
-        (&Method::POST, "/v1/embeddings") => None,
-        (&Method::GET, "/v1/models") => {
-            return Ok(json_body(StatusCode::OK, models(&shared.config.models).to_string()));
-        }
-        (&Method::GET, "/health") => return Ok(json_body(StatusCode::OK, "")),
-        (method, path) => return Ok(refuse(&Refusal::unknown_url(method, path))),
+    let path = request.uri().path();
+    let endpoint = match Endpoint::of(request.method(), path) {
+        Ok(Endpoint::Show(page)) => return Ok(pages::answer(&shared, page, path).await),
+        Ok(endpoint) => endpoint,
+        Err(refusal) => return Ok(unserved(&refusal, path)),
     };
     let call = match Call::receive(&shared, link, request).await {
         Ok(call) => call.before_head().await,
         Err(answered) => return answered,
     };
-    match (call, api) {
-        (Ok(call), Some(api)) => Ok(completion::answer(&shared, call, api).await),
-        (Ok(call), None) => Ok(embeddings::answer(&shared, call).await),
+    match (call, endpoint) {
+        (Ok(call), Endpoint::Generate(api)) => Ok(completion::answer(&shared, call, api).await),
+        (Ok(call), Endpoint::Compute(compute)) => Ok(compute::answer(&shared, call, compute).await),
+        (Ok(call), Endpoint::Show(_)) => Ok(refuse(&Refusal::unknown_path(), call.shape)),
         (Err(answered), _) => answered,
     }
 }
 
-/// A response that is complete from the start.
-pub(crate) fn json_body(status: StatusCode, bytes: impl Into<Bytes>) -> Response<Answer> {
-    let body = Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync();
-    response(status, "application/json", body)
-}
-
-/// A refusal in OpenAI's error shape.
-pub(crate) fn refuse(refusal: &Refusal) -> Response<Answer> {
-    json_body(refusal.status, refusal.body())
-}
-
-/// A response with its content type.
-pub(crate) fn response(status: StatusCode, content_type: &'static str, body: Answer) -> Response<Answer> {
-    let mut response = Response::new(body);
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+/// What a web framework answers before any API is reached.
+fn unserved(refusal: &Refusal, path: &str) -> Response<Answer> {
+    let mut response = refuse(refusal, ErrorShape::Framework);
+    if refusal.status == StatusCode::METHOD_NOT_ALLOWED
+        && let Ok(methods) = HeaderValue::try_from(allowed(path))
+    {
+        response.headers_mut().insert(ALLOW, methods);
+    }
     response
 }
 
-fn models(names: &[String]) -> Value {
-    let models: Vec<Value> = names
-        .iter()
-        .map(|name| json!({"id": name, "object": "model", "created": 0, "owned_by": "sim"}))
-        .collect();
-    json!({"object": "list", "data": models})
+/// A response that is complete from the start.
+pub(crate) fn whole_body(
+    status: StatusCode,
+    media: &'static str,
+    bytes: impl Into<Bytes>,
+) -> Response<Answer> {
+    let body = Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync();
+    response(status, media, body)
+}
+
+/// A refusal in the shape of the API that was asked.
+pub(crate) fn refuse(refusal: &Refusal, shape: ErrorShape) -> Response<Answer> {
+    whole_body(refusal.status_in(shape), "application/json", refusal.body(shape))
+}
+
+/// A response with its content type.
+pub(crate) fn response(status: StatusCode, media: &'static str, body: Answer) -> Response<Answer> {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media));
+    response
 }

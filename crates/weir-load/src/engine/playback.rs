@@ -12,6 +12,7 @@ use http_body::Frame;
 use super::events::{Due, Events};
 use super::faults::Fault;
 use super::link::{Farewell, Link};
+use super::pack::Packer;
 use super::record::Record;
 use super::scheduler::Turn;
 use crate::truth::StreamEnd;
@@ -70,6 +71,7 @@ impl Break {
 pub(crate) struct Playback {
     pub(crate) events: Events,
     pub(crate) turn: Turn,
+    pub(crate) packer: Packer,
     /// Breaks after so many events.
     pub(crate) breaks: Option<(u64, Break)>,
     pub(crate) record: Record,
@@ -82,17 +84,27 @@ impl Playback {
     }
 
     async fn next(&mut self) -> Option<Result<Frame<Bytes>, Broken>> {
-        // What was handed over before, the head or an event, leaves in a write of its own.
-        self.record.flushed().await;
-        if let Some((_, how)) = self.breaks.filter(|(at, _)| *at == self.record.handed_over()) {
-            self.record.end(how.end());
-            return Some(Err(how.happen(self.record.link()).await));
+        loop {
+            // What was handed over before, the head or an event, leaves in a write of its own.
+            self.record.flushed().await;
+            if let Some((_, how)) = self.breaks.filter(|(at, _)| *at == self.record.handed_over()) {
+                self.record.end(how.end());
+                return Some(Err(how.happen(self.record.link()).await));
+            }
+            let Some(event) = self.events.next() else {
+                let tail = self.packer.finish().transpose()?;
+                self.record.link().arm();
+                return Some(tail.map(Frame::data).map_err(|_| Broken));
+            };
+            if let Due::With(token) = event.due {
+                self.turn.token(token).await;
+            }
+            self.record.hand_over();
+            match self.packer.pack(&event.bytes) {
+                // The coder keeps it: it leaves with a later one.
+                Ok(bytes) if bytes.is_empty() => {}
+                packed => return Some(packed.map(Frame::data).map_err(|_| Broken)),
+            }
         }
-        let event = self.events.next()?;
-        if let Due::After(delay) = event.due {
-            self.turn.held_for(delay).await;
-        }
-        self.record.hand_over();
-        Some(Ok(Frame::data(event.bytes)))
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::batch::Progress;
 use super::link::Link;
 use super::stats::Visit;
 use crate::clock;
@@ -14,6 +15,8 @@ pub(crate) struct Record {
     visit: Visit,
     file: Option<Arc<TruthFile>>,
     truth: StreamTruth,
+    /// What a batch did for the stream.
+    progress: Option<Arc<Progress>>,
     /// Events of the whole stream, and how it ends once they are all written.
     total: u64,
     complete: StreamEnd,
@@ -31,7 +34,12 @@ impl Record {
         truth: StreamTruth,
         (total, complete): (u64, StreamEnd),
     ) -> Self {
-        Record { link, visit, file, truth, total, complete, handed_over: 0, written: 0 }
+        Record { link, visit, file, truth, progress: None, total, complete, handed_over: 0, written: 0 }
+    }
+
+    /// The stream comes out of a batch.
+    pub(crate) fn follow(&mut self, progress: &Arc<Progress>) {
+        self.progress = Some(Arc::clone(progress));
     }
 
     /// The connection that the stream goes out on.
@@ -87,7 +95,8 @@ impl Drop for Record {
         self.visit.end(self.truth.end.into());
         if let Some(file) = &self.file {
             let writes = std::mem::take(&mut self.truth.writes);
-            file.offer(StreamTruth { writes, ..self.truth.clone() });
+            let batch = self.progress.as_ref().and_then(|progress| progress.truth());
+            file.offer(StreamTruth { writes, batch, ..self.truth.clone() });
         }
     }
 }

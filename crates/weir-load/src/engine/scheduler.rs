@@ -1,151 +1,123 @@
-//! Who generates now and who waits: a first-come, first-served batch of limited size.
+//! Who generates now and who waits, in either model.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::sleep_until;
 
+use super::ask::{Ask, MAX_TOKENS};
+use super::batch::{Batch, Cached, Progress, Seat};
+use super::chunks::Chunks;
+use super::metrics::Snapshot;
+use super::pace::Pace;
+use super::places::{Places, Standing};
+use super::refusal::Refusal;
 use super::stats::Counters;
-use crate::clock::{self, FOREVER};
+use super::tally::{Tallies, Tally};
+use crate::clock::FOREVER;
 
-/// Gives out the places in the running batch.
+/// Gives each request its turn.
 #[derive(Debug)]
 pub(crate) struct Scheduler {
-    /// Tokio's semaphore serves its waiters in order.
-    places: Arc<Semaphore>,
+    places: Places,
+    tallies: Arc<Tallies>,
     counters: Arc<Counters>,
+    /// Where completions are generated, if not each at a pace of its own.
+    batch: Option<Batch>,
 }
 
 impl Scheduler {
-    pub(crate) fn new(max_concurrent: Option<usize>, counters: Arc<Counters>) -> Self {
-        let places = max_concurrent.unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS);
-        Scheduler { places: Arc::new(Semaphore::new(places)), counters }
+    pub(crate) fn new(max_concurrent: Option<usize>, counters: Arc<Counters>, batch: Option<Batch>) -> Self {
+        Scheduler {
+            places: Places::new(max_concurrent, Arc::clone(&counters)),
+            tallies: Arc::new(Tallies::new(MAX_TOKENS)),
+            counters,
+            batch,
+        }
     }
 
-    /// A place at once where one is free, a wait otherwise.
-    pub(crate) fn enter(&self) -> Turn {
-        match Arc::clone(&self.places).try_acquire_owned() {
-            Ok(permit) => Turn::Running(Place::take(permit, Arc::clone(&self.counters))),
-            Err(_) => Turn::Waiting(Waiting::join(Arc::clone(&self.places), Arc::clone(&self.counters))),
+    /// Makes a request fit into the model's context, or refuses it. The plain model has no limit.
+    pub(crate) fn fit(&self, ask: Ask, wording: u64) -> Result<Ask, Refusal> {
+        match &self.batch {
+            Some(batch) => batch.fit(ask, wording),
+            None => Ok(ask),
         }
+    }
+
+    /// Puts a completion, which has been made to fit, into the batch or the queue. What it finds in
+    /// the prefix cache is written to `cached`. `pace` counts in the plain model only.
+    pub(crate) async fn enter(&self, ask: &Ask, wording: u64, cached: Cached, pace: Pace) -> Turn {
+        match &self.batch {
+            Some(batch) => Turn::Batched(batch.enter(ask, wording, cached).await),
+            None => self.paced(pace, ask.chunks.clone(), Some(self.tallies.begin(ask))),
+        }
+    }
+
+    /// Puts something that generates nothing into the queue. It has one token, so to speak.
+    pub(crate) fn enter_beside(&self, pace: Pace) -> Turn {
+        self.paced(pace, Chunks::even(1, 1), None)
+    }
+
+    fn paced(&self, pace: Pace, chunks: Chunks, tally: Option<Tally>) -> Turn {
+        Turn::Paced(Box::new(Paced { standing: self.places.enter(), pace, chunks, tally }))
+    }
+
+    /// What the engine has counted, and how busy it is; nothing once it stops.
+    pub(crate) async fn snapshot(&self) -> Option<Snapshot> {
+        let Some(batch) = &self.batch else {
+            let stats = self.counters.read(0);
+            return Some(Snapshot::Plain {
+                running: stats.active,
+                waiting: stats.queued,
+                ledger: Box::new(self.tallies.ledger()),
+            });
+        };
+        batch.snapshot().await
     }
 }
 
-/// A request's standing with the scheduler.
+/// A request's standing with the scheduler, given up when it is dropped.
 #[derive(Debug)]
 pub(crate) enum Turn {
-    Waiting(Waiting),
-    Running(Place),
+    Paced(Box<Paced>),
+    Batched(Seat),
 }
 
 impl Turn {
-    /// Waits for the place, and then until it has been held for `delay`.
-    pub(crate) async fn held_for(&mut self, delay: Duration) {
-        if let Some(since) = self.admitted().await {
-            sleep_until(since + delay.min(FOREVER)).await;
-        }
-    }
-
-    /// Waits for the place, and tells since when it is held. `None` never comes while the engine
-    /// runs: the semaphore is not closed.
-    async fn admitted(&mut self) -> Option<Instant> {
-        if let Turn::Waiting(waiting) = self {
-            let permit = Arc::clone(&waiting.places).acquire_owned().await.ok()?;
-            *self = Turn::Running(Place::take(permit, Arc::clone(&waiting.counters)));
-        }
+    /// Waits until every choice has the token of that number, counted from zero, and may send the
+    /// chunk that begins with it.
+    pub(crate) async fn token(&mut self, token: u32) {
         match self {
-            Turn::Running(place) => Some(place.since),
-            Turn::Waiting(_) => None,
+            Turn::Paced(paced) => paced.token(token).await,
+            Turn::Batched(seat) => seat.token(token).await,
+        }
+    }
+
+    /// How far the request has come in the batch.
+    pub(crate) fn progress(&self) -> Option<&Arc<Progress>> {
+        match self {
+            Turn::Paced(_) => None,
+            Turn::Batched(seat) => Some(seat.progress()),
         }
     }
 }
 
-/// A request in the queue; it is counted there until it is dropped.
+/// A request of the plain model.
 #[derive(Debug)]
-pub(crate) struct Waiting {
-    places: Arc<Semaphore>,
-    counters: Arc<Counters>,
+pub(crate) struct Paced {
+    standing: Standing,
+    pace: Pace,
+    chunks: Chunks,
+    tally: Option<Tally>,
 }
 
-impl Waiting {
-    fn join(places: Arc<Semaphore>, counters: Arc<Counters>) -> Self {
-        counters.queued.fetch_add(1, Ordering::Relaxed);
-        Waiting { places, counters }
-    }
-}
-
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        self.counters.queued.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// A place in the running batch, held until it is dropped.
-#[derive(Debug)]
-pub(crate) struct Place {
-    _permit: OwnedSemaphorePermit,
-    counters: Arc<Counters>,
-    since: Instant,
-}
-
-impl Place {
-    fn take(permit: OwnedSemaphorePermit, counters: Arc<Counters>) -> Self {
-        let active = counters.active.fetch_add(1, Ordering::Relaxed) + 1;
-        counters.peak_active.fetch_max(active, Ordering::Relaxed);
-        Place { _permit: permit, counters, since: clock::now() }
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        // Runs before the permit goes back, so `active` never exceeds the limit.
-        self.counters.active.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use futures_util::FutureExt;
-
-    use super::*;
-
-    #[test]
-    fn places_are_given_in_order_and_counted() {
-        let counters = Arc::new(Counters::default());
-        let scheduler = Scheduler::new(Some(1), Arc::clone(&counters));
-        let mut first = scheduler.enter();
-        let mut second = scheduler.enter();
-        let mut third = scheduler.enter();
-        assert!(first.admitted().now_or_never().flatten().is_some());
-
-        let mut second_waits = Box::pin(second.admitted());
-        let mut third_waits = Box::pin(third.admitted());
-        assert!(second_waits.as_mut().now_or_never().is_none());
-        assert!(third_waits.as_mut().now_or_never().is_none());
-        let seen = counters.read(0);
-        assert_eq!((seen.active, seen.queued), (1, 2));
-
-        drop(first);
-        assert!(third_waits.as_mut().now_or_never().is_none());
-        assert!(second_waits.as_mut().now_or_never().flatten().is_some());
-        drop(second_waits);
-        drop(third_waits);
-        drop(third);
-        let seen = counters.read(0);
-        assert_eq!((seen.active, seen.queued, seen.peak_active), (1, 0, 1));
-        drop(second);
-        assert_eq!(counters.read(0).active, 0);
-    }
-
-    #[test]
-    fn without_a_limit_nobody_waits() {
-        let counters = Arc::new(Counters::default());
-        let scheduler = Scheduler::new(None, Arc::clone(&counters));
-        let turns: Vec<Turn> = (0..1000).map(|_| scheduler.enter()).collect();
-        assert_eq!(counters.read(0).active, 1000);
-        drop(turns);
-        assert_eq!(counters.read(0).peak_active, 1000);
+impl Paced {
+    async fn token(&mut self, token: u32) {
+        let delay = self.pace.due(token);
+        if let Some(since) = self.standing.admitted().await {
+            sleep_until(since + delay.min(FOREVER)).await;
+            if let Some(tally) = &mut self.tally {
+                tally.reached(since, self.chunks.complete_with(token));
+            }
+        }
     }
 }

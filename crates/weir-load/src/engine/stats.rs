@@ -14,11 +14,11 @@ pub struct Stats {
     pub connections: u64,
     /// Requests to the completion and embedding endpoints.
     pub requests: u64,
-    /// Requests that generate now.
+    /// Requests that generate now; in a batch, sequences that do: each choice is one.
     pub active: u64,
     /// The most that ever generated at once.
     pub peak_active: u64,
-    /// Requests that wait for their turn now.
+    /// Requests that wait for their turn now; in a batch, sequences.
     pub queued: u64,
     /// Requests answered in full.
     pub completed: u64,
@@ -47,6 +47,13 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
+    /// A part of `active` was `before` and is `now`.
+    pub(crate) fn change_active(&self, before: u64, now: u64) {
+        let change = now.wrapping_sub(before);
+        let active = self.active.fetch_add(change, Ordering::Relaxed).wrapping_add(change);
+        self.peak_active.fetch_max(active, Ordering::Relaxed);
+    }
+
     /// Reads every counter.
     pub(crate) fn read(&self, truth_lost: u64) -> Stats {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);

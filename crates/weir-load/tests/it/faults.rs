@@ -37,7 +37,7 @@ async fn a_stalled_stream_is_silent_until_the_client_leaves() {
     let engine = engine(config()).await;
     let mut connection = Connection::open(&engine).await;
     let headers = [("x-sim-fault", "stall;at=2")];
-    connection.send("/v1/chat/completions", &headers, "{\"stream\":true}").await;
+    connection.send("/v1/chat/completions", &headers, "{\"messages\":[],\"stream\":true}").await;
     connection.read_until(|bytes| events(bytes) == 2).await;
     // Another request runs to its end meanwhile; the stalled one does not move.
     chat(&engine, &[], json!({})).await;
@@ -66,12 +66,13 @@ async fn a_status_may_say_when_to_retry() {
     assert_eq!((answer.status, answer.complete), (429, true));
     assert!(answer.head.contains("retry-after: 7"));
     assert_eq!(answer.json()["error"]["code"], "rate_limit_exceeded");
-    for status in [500, 503] {
+    for (status, kind) in [(500, "InternalServerError"), (503, "ServiceUnavailableError")] {
         let fault = status.to_string();
         let answer = chat(&engine, &[("x-sim-fault", &fault)], json!({})).await;
         assert_eq!(answer.status, status);
         assert!(!answer.head.contains("retry-after"));
-        assert_eq!(answer.json()["error"]["type"], "server_error");
+        assert_eq!(answer.json()["error"]["type"], kind);
+        assert_eq!(answer.json()["error"]["code"], status);
     }
     assert_eq!(engine.stats().injected, 3);
 }
@@ -82,7 +83,7 @@ async fn a_dropped_request_gets_no_byte_and_garbage_is_not_http() {
     for (fault, is_http) in [("drop", false), ("garbage", false), ("503", true)] {
         let mut connection = Connection::open(&engine).await;
         let headers = [("x-sim-fault", fault), ("connection", "close")];
-        connection.send("/v1/chat/completions", &headers, "{\"stream\":true}").await;
+        connection.send("/v1/chat/completions", &headers, "{\"messages\":[],\"stream\":true}").await;
         assert_eq!(connection.read_to_close().await, Close::Fin, "{fault}");
         assert_eq!(connection.bytes.starts_with(b"HTTP/1.1 "), is_http, "{fault}");
         assert_eq!(connection.bytes.is_empty(), fault == "drop", "{fault}");
@@ -95,7 +96,11 @@ async fn a_slow_head_comes_before_a_good_answer() {
     let engine = engine(config()).await;
     let mut connection = Connection::open(&engine).await;
     connection
-        .send("/v1/chat/completions", &[("x-sim-fault", "slow_head;ms=3600000")], "{\"stream\":true}")
+        .send(
+            "/v1/chat/completions",
+            &[("x-sim-fault", "slow_head;ms=3600000")],
+            "{\"messages\":[],\"stream\":true}",
+        )
         .await;
     until(&engine, |stats| stats.requests == 1).await;
     assert!(connection.bytes.is_empty());
@@ -109,16 +114,17 @@ async fn a_slow_head_comes_before_a_good_answer() {
 async fn an_answer_in_one_piece_breaks_in_the_middle() {
     let engine = engine(config()).await;
     let path = "/v1/chat/completions";
+    let body = "{\"messages\":[]}";
     for (fault, close) in [("abort", Close::Fin), ("reset", Close::Reset)] {
-        let answer = post(&engine, path, &[("x-sim-fault", fault)], "{}").await;
+        let answer = post(&engine, path, &[("x-sim-fault", fault)], body).await;
         assert_eq!((answer.status, answer.complete, answer.close), (200, false, close));
         assert!(!answer.body.is_empty());
     }
-    let answer = post(&engine, path, &[("x-sim-fault", "error")], "{}").await;
+    let answer = post(&engine, path, &[("x-sim-fault", "error")], body).await;
     assert_eq!((answer.status, answer.complete), (500, true));
 
     let mut connection = Connection::open(&engine).await;
-    connection.send(path, &[("x-sim-fault", "stall")], "{}").await;
+    connection.send(path, &[("x-sim-fault", "stall")], body).await;
     let half = |bytes: &[u8]| count(bytes, "\r\n\r\n{") == 1;
     connection.read_until(half).await;
     drop(connection);

@@ -3,9 +3,12 @@
 // The lints' exemption for tests covers test functions, not the helpers they share.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod batch;
+mod dialects;
 mod endpoints;
 mod faults;
 mod load;
+mod packing;
 mod stream;
 mod truth;
 mod wire;

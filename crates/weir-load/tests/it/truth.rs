@@ -52,7 +52,9 @@ async fn every_write_precedes_its_reading() {
     let headers =
         [("x-request-id", "r-1"), ("x-sim-ttft", "20ms"), ("x-sim-tps", "1000"), ("connection", "close")];
     let sent = monotonic_ns();
-    connection.send("/v1/chat/completions", &headers, "{\"stream\":true,\"max_tokens\":30}").await;
+    connection
+        .send("/v1/chat/completions", &headers, "{\"messages\":[],\"stream\":true,\"max_tokens\":30}")
+        .await;
     assert_eq!(connection.read_to_close().await, Close::Fin);
     engine.shutdown().await;
 
@@ -89,7 +91,7 @@ async fn each_way_to_end_is_told() {
     for (id, fault) in [("stall", "stall;at=2"), ("gone", "slow_head;ms=0")] {
         let mut connection = Connection::open(&engine).await;
         let headers = [("x-request-id", id), ("x-sim-fault", fault), ("x-sim-tps", "0.001")];
-        connection.send("/v1/chat/completions", &headers, "{\"stream\":true}").await;
+        connection.send("/v1/chat/completions", &headers, "{\"messages\":[],\"stream\":true}").await;
         connection.read_until(|bytes| events(bytes) == 2).await;
     }
     until(&engine, |stats| stats.injected + stats.gone == 5).await;
@@ -117,7 +119,9 @@ async fn a_client_that_leaves_after_the_last_event_had_it_all() {
     let engine = recording(&file).await;
     for _ in 0..50 {
         let mut connection = Connection::open(&engine).await;
-        connection.send("/v1/chat/completions", &[], "{\"stream\":true,\"max_tokens\":2}").await;
+        connection
+            .send("/v1/chat/completions", &[], "{\"messages\":[],\"stream\":true,\"max_tokens\":2}")
+            .await;
         connection.read_until(|bytes| count(bytes, "data: [DONE]\n\n") == 1).await;
     }
     let stats = until(&engine, |stats| stats.completed + stats.gone == 50).await;
@@ -136,7 +140,9 @@ async fn streams_that_share_a_connection_are_told_apart() {
     let mut sent = Vec::new();
     for served in 1..=2 {
         sent.push(monotonic_ns());
-        connection.send("/v1/chat/completions", &[], "{\"stream\":true,\"max_tokens\":2}").await;
+        connection
+            .send("/v1/chat/completions", &[], "{\"messages\":[],\"stream\":true,\"max_tokens\":2}")
+            .await;
         connection.read_until(|bytes| count(bytes, "\r\n0\r\n\r\n") == served).await;
     }
     drop(connection);

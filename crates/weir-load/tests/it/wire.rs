@@ -121,6 +121,8 @@ pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) head: String,
     pub(crate) body: String,
+    /// The body as it was, packed or not.
+    pub(crate) bytes: Vec<u8>,
     /// Whether the body ended as its framing says: by the terminal chunk or by its length.
     pub(crate) complete: bool,
     pub(crate) close: Close,
@@ -138,7 +140,8 @@ impl Answer {
             let length: usize = length.lines().next().unwrap().parse().unwrap();
             (rest.to_vec(), rest.len() == length)
         };
-        Answer { status, head, body: String::from_utf8(body).unwrap(), complete, close }
+        let text = String::from_utf8_lossy(&body).into_owned();
+        Answer { status, head, body: text, bytes: body, complete, close }
     }
 
     pub(crate) fn json(&self) -> Value {
@@ -169,10 +172,13 @@ pub(crate) async fn post(engine: &Engine, path: &str, headers: &[(&str, &str)], 
     Answer::parse(&connection.bytes, close)
 }
 
-/// A chat stream.
+/// A chat stream; of a body without messages, with none.
 pub(crate) async fn chat(engine: &Engine, headers: &[(&str, &str)], body: Value) -> Answer {
     let mut body = body;
     body["stream"] = Value::Bool(true);
+    if body["messages"].is_null() {
+        body["messages"] = Value::Array(Vec::new());
+    }
     post(engine, "/v1/chat/completions", headers, &body.to_string()).await
 }
 
