@@ -7,6 +7,8 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use weir_load::engine::{Fault, Interval, RoleChunk};
 
+use crate::sim::BatchArgs;
+
 /// A transparent streaming reverse proxy that measures and regulates LLM token streams.
 #[derive(Debug, Parser)]
 #[command(name = "weir", version, about)]
@@ -106,6 +108,8 @@ pub(crate) struct SimArgs {
     /// Write when each write happened to FILE, one JSON line per stream.
     #[arg(long, value_name = "FILE")]
     pub(crate) truth: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) batch: BatchArgs,
 }
 
 #[derive(Args, Debug)]

@@ -9,12 +9,14 @@ use weir_core::lanes::GLOBAL;
 use weir_core::policy::{LaneLimits, Policy};
 use weir_proxy::{
     Config, DEFAULT_DRAIN_TIMEOUT, FullStatus, HeaderRules, ListenConfig, Timeouts, UpstreamConfig,
+    UpstreamHttp,
 };
 use weir_telemetry::{Destination, TelemetryConfig};
 
 use super::error::Place;
 use super::kinds::{Address, Choice, Count, FilePath, Name, Size, Span, Switch, Target, Url};
 use super::section::{Key, Section};
+use super::security::{api_key, client_tls, server_tls};
 use super::{LogConfig, LogFormat, Overrides, Settings};
 
 const MANY: usize = 1_000_000;
@@ -25,10 +27,16 @@ const HOUR: Duration = Duration::from_secs(3_600);
 const DAY: Duration = Duration::from_secs(86_400);
 
 const MAX_CONCURRENT: Count = Count { min: 1, max: MANY };
+const STREAMS: Count = Count { min: 1, max: 100_000 };
 const MAX_QUEUED: Count = Count { min: 0, max: MANY };
 const QUEUE_TIMEOUT: Span = Span { min: MILLI, max: DAY };
 const FULL_STATUS: &[(&str, FullStatus)] =
     &[("429", FullStatus::TooManyRequests), ("503", FullStatus::ServiceUnavailable)];
+const HTTP: &[(&str, UpstreamHttp)] = &[
+    ("\"auto\"", UpstreamHttp::Auto),
+    ("\"http1\"", UpstreamHttp::Http1),
+    ("\"http2\"", UpstreamHttp::Http2),
+];
 /// Whether every gap is kept.
 const GAPS: &[(&str, bool)] = &[("\"distribution\"", false), ("\"all\"", true)];
 const LEVELS: &[(&str, Level)] = &[
@@ -54,7 +62,7 @@ pub(super) fn settings(root: &mut Section<'_, '_>, overrides: &Overrides) -> Opt
     let telemetry = TelemetryConfig {
         known_models: policy.models.keys().map(|name| name.clone().into()).collect(),
         stall_after: watch.stall_after.as_duration(),
-        // A connection carries one exchange at a time.
+        // As many as if each connection carried one exchange; those beyond run unlisted, and counted.
         max_pulsing: listen.max_connections,
         ..records
     };
@@ -67,12 +75,21 @@ fn listen(section: &mut Section<'_, '_>, overrides: &Overrides) -> (ListenConfig
     let key = Key::or_flag("address", "--listen", overrides.listen.as_deref());
     let address = section.setting(key, Address, default.address);
     let connections = Count { min: 1, max: MANY };
+    let wait = Span { min: MILLI, max: HOUR };
+    let max_connections = section.value("max_connections", connections, default.max_connections);
+    let head_timeout = section.value("head_timeout", wait, default.head_timeout);
+    let body_timeout = section.value("body_timeout", Span { min: MILLI, max: HOUR }, default.body_timeout);
+    let max_streams = section.value("max_streams", STREAMS, default.max_streams as usize);
+    let request_buffer = section.value("request_buffer", Size { min: KIB, max: 64 * MIB }, MIB);
     let listen = ListenConfig {
         address: address.value,
-        max_connections: section.value("max_connections", connections, default.max_connections),
-        head_timeout: section.value("head_timeout", Span { min: MILLI, max: HOUR }, default.head_timeout),
+        max_connections,
+        head_timeout,
+        body_timeout,
+        max_streams: u32::try_from(max_streams).unwrap_or(default.max_streams),
+        // A section inside of this one comes behind its keys.
+        tls: section.section("tls", server_tls),
     };
-    let request_buffer = section.value("request_buffer", Size { min: KIB, max: 64 * MIB }, MIB);
     (listen, address.place, request_buffer)
 }
 
@@ -94,10 +111,13 @@ fn admin(
 fn upstream(section: &mut Section<'_, '_>, overrides: &Overrides) -> Option<UpstreamConfig> {
     let name = section.value("name", Name, "default".into());
     let url = section.required("url", "--upstream", overrides.upstream.as_deref(), Url);
+    let http = section.value("http", Choice(HTTP), UpstreamHttp::Auto);
+    let api_key = api_key(section);
     let max_idle = section.value("max_idle", Count { min: 0, max: MANY }, 256);
     // Engines commonly close what was unused for 5 s.
     let idle_timeout = section.value("idle_timeout", Span { min: MILLI, max: HOUR }, Duration::from_secs(4));
-    Some(UpstreamConfig { name, url: url?, max_idle, idle_timeout })
+    let tls = section.section("tls", |section| client_tls(section, url.as_ref()));
+    Some(UpstreamConfig { name, url: url?, http, tls, api_key, max_idle, idle_timeout })
 }
 
 fn timeouts(section: &mut Section<'_, '_>) -> (Timeouts, Duration) {

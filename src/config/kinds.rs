@@ -21,6 +21,11 @@ pub(super) trait Kind {
 
     /// Writes a value so that it can be read again.
     fn show(&self, value: &Self::Value) -> String;
+
+    /// Whether a file may only name where it comes from: the environment.
+    fn is_secret(&self) -> bool {
+        false
+    }
 }
 
 /// A value as the file or a flag gives it.
@@ -208,7 +213,7 @@ impl Kind for Url {
     type Value = UpstreamUrl;
 
     fn allowed(&self) -> String {
-        "http://HOST[:PORT][/BASE]".to_owned()
+        "http://HOST[:PORT][/BASE] or https://HOST[:PORT][/BASE]".to_owned()
     }
 
     fn read(&self, raw: &Raw<'_>) -> Result<UpstreamUrl, Fault> {
@@ -275,6 +280,52 @@ impl Kind for Name {
     }
 
     fn show(&self, value: &Box<str>) -> String {
+        quoted(value)
+    }
+}
+
+/// What nobody is to see: it stands in the environment, and the file names the variable.
+pub(super) struct Secret;
+
+impl Kind for Secret {
+    type Value = String;
+
+    fn allowed(&self) -> String {
+        "\"${NAME}\", for a variable of the environment".to_owned()
+    }
+
+    fn read(&self, raw: &Raw<'_>) -> Result<String, Fault> {
+        let text = raw.text()?.trim();
+        if text.is_empty() { Err(Fault::Form("set")) } else { Ok(text.to_owned()) }
+    }
+
+    fn show(&self, _: &String) -> String {
+        quoted("***")
+    }
+
+    fn is_secret(&self) -> bool {
+        true
+    }
+}
+
+/// The name of a header.
+pub(super) struct Header;
+
+impl Kind for Header {
+    type Value = String;
+
+    fn allowed(&self) -> String {
+        "the name of a header".to_owned()
+    }
+
+    fn read(&self, raw: &Raw<'_>) -> Result<String, Fault> {
+        let text = raw.text()?;
+        let fits = (1..=Name::MAX).contains(&text.len())
+            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+        if fits { Ok(text.to_ascii_lowercase()) } else { Err(Fault::Form("a header's name")) }
+    }
+
+    fn show(&self, value: &String) -> String {
         quoted(value)
     }
 }

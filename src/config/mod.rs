@@ -11,6 +11,7 @@ mod file;
 mod kinds;
 mod reader;
 mod section;
+mod security;
 mod units;
 mod variables;
 

@@ -255,6 +255,10 @@ impl<'r, 'a> Section<'r, 'a> {
             return Asked::Absent;
         };
         let (place, value) = (self.reader.place(key.span().start), value.get_ref());
+        if kind.is_secret() && value.as_str().is_some_and(|text| !text.contains("${")) {
+            self.refuse(name, &place, format!("a secret in the file; allowed: {}", kind.allowed()));
+            return Asked::Wrong;
+        }
         let text = match value.as_str().map(|text| fill(text, self.reader.env)).transpose() {
             Ok(text) => text,
             Err(wrong) => {

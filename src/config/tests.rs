@@ -21,6 +21,8 @@ fn env(name: &str) -> Option<OsString> {
         "HOST" => Some("s3cret.internal".into()),
         "BAD" => Some("s3cret value".into()),
         "WAIT" => Some("3s".into()),
+        "KEY" => Some("s3cret-key".into()),
+        "EMPTY" => Some(" ".into()),
         _ => None,
     }
 }
@@ -294,14 +296,14 @@ fn every_mistake_is_told_with_its_line_and_what_is_allowed() {
 
 #[test]
 fn an_upstream_has_to_be_given_and_to_be_one() {
-    let missing = "upstream.url: missing; allowed: http://HOST[:PORT][/BASE], here or with --upstream";
+    let missing = "upstream.url: missing; allowed: http://HOST[:PORT][/BASE] or https://HOST[:PORT][/BASE], here or with --upstream";
     assert_eq!(load(None, &Overrides::default()).unwrap_err().to_string(), missing);
     assert_eq!(read("").unwrap_err().to_string(), format!("weir.toml: {missing}"));
     assert_eq!(read("\n[upstream]\n").unwrap_err().to_string(), format!("weir.toml:2: {missing}"));
     for (url, says) in [
-        ("https://x", "the scheme must be http"),
-        ("x:1", "not a URL; allowed: http://HOST[:PORT][/BASE]"),
-        ("${BAD}", "not a URL; allowed: http://HOST[:PORT][/BASE]"),
+        ("ftp://x", "the scheme must be http or https"),
+        ("x:1", "not a URL; allowed: http://HOST[:PORT][/BASE] or https://HOST[:PORT][/BASE]"),
+        ("${BAD}", "not a URL; allowed: http://HOST[:PORT][/BASE] or https://HOST[:PORT][/BASE]"),
         ("http://u:p@x", "a user or password in the URL would be sent nowhere; leave it out"),
     ] {
         let mistakes = read(&format!("[upstream]\nurl = \"{url}\"\n")).unwrap_err().to_string();
@@ -359,7 +361,7 @@ fn what_is_in_effect_tells_where_it_comes_from() {
     let effective = loaded.effective.to_string();
     for part in [
         "[listen]\naddress = \"127.0.0.1:8080\"  # default\nmax_connections = 16384     # default\n",
-        "\n\n[upstream]\nname = \"default\"        # default\nurl = \"http://${HOST}\"  # weir.toml:2\n",
+        "\n\n[upstream]\nname = \"default\"                  # default\nurl = \"http://${HOST}\"            # weir.toml:2\n",
         "[admission]\n# max_concurrent           # not set: no limit\nmax_queued = 1024          # default\n",
         "queue_timeout = \"${WAIT}\"  # weir.toml:4\n",
         "[admission.models.\"a/b\"]\nmax_concurrent = 0x10      # weir.toml:6\n\
@@ -369,6 +371,49 @@ fn what_is_in_effect_tells_where_it_comes_from() {
     }
     assert!(!effective.contains("s3cret"), "{effective}");
     assert_eq!(plain(&read(&effective).unwrap()), plain(&loaded), "{effective}");
+}
+
+#[test]
+fn a_secret_comes_from_the_environment_and_is_never_shown() {
+    let key = |line: &str| format!("[upstream]\nurl = \"http://x\"\n{line}\n");
+    let loaded = read(&key("api_key = \"${KEY}\"\napi_key_rule = \"add\"")).unwrap();
+    assert!(loaded.settings.proxy.upstream.api_key.is_some());
+    assert!(loaded.effective.to_string().contains("api_key = \"${KEY}\""));
+    assert!(!format!("{loaded:?}").contains("s3cret"), "{loaded:?}");
+    for (line, says) in [
+        (
+            "api_key = \"sk-123\"",
+            "a secret in the file; allowed: \"${NAME}\", for a variable of the environment",
+        ),
+        ("api_key = \"${UNSET}\"", "the environment variable UNSET is not set"),
+        ("api_key = \"${EMPTY}\"", "not set; allowed: \"${NAME}\", for a variable of the environment"),
+        ("api_key = 5", "wrong type: integer; allowed: \"${NAME}\", for a variable of the environment"),
+    ] {
+        let mistakes = read(&key(line)).unwrap_err().to_string();
+        assert_eq!(mistakes, format!("weir.toml:3: upstream.api_key: {says}"));
+    }
+}
+
+#[test]
+fn certificates_have_to_be_there_and_of_use() {
+    let mistake = |text: &str| read(text).unwrap_err().to_string();
+    let http = "[upstream]\nurl = \"http://x\"\n";
+    assert_eq!(
+        mistake(&format!("{http}[listen.tls]\ncertificate = \"c\"\n")),
+        "weir.toml:4: listen.tls.key: missing beside certificate; allowed: both or neither"
+    );
+    assert_eq!(
+        mistake(&format!("{http}[listen.tls]\ncertificate = \"/no/c\"\nkey = \"/no/k\"\n")),
+        "weir.toml:4: listen.tls.certificate: cannot read /no/c: No such file or directory (os error 2)"
+    );
+    assert_eq!(
+        mistake(&format!("{http}[upstream.tls]\nca = \"c\"\n")),
+        "weir.toml:4: upstream.tls.ca: the upstream is spoken to in the clear; allowed: with an https URL"
+    );
+    assert_eq!(
+        mistake("[upstream]\nurl = \"https://x\"\n[upstream.tls]\nca = \"Cargo.toml\"\n"),
+        "weir.toml:4: upstream.tls.ca: no certificate in PEM form in Cargo.toml"
+    );
 }
 
 #[test]

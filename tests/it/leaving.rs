@@ -243,7 +243,7 @@ async fn at_any_moment() {
         clients.spawn(async move {
             for round in 0..ROUNDS {
                 let mut client = Wire::connect(address).await;
-                client.ask(r#"{"stream":true,"max_tokens":20}"#).await;
+                client.ask(r#"{"messages":[],"stream":true,"max_tokens":20}"#).await;
                 let patience = std::time::Duration::from_micros((round * 7919 + worker * 104_729) % 12_000);
                 let _ = tokio::time::timeout(patience, client.closed()).await;
             }
@@ -258,7 +258,7 @@ async fn at_any_moment() {
     assert!(read(&lane.abandoned) > 0 && read(&lane.completions) > 0, "{lane:?}");
 
     let mut client = rig.client().await;
-    client.ask(r#"{"max_tokens":1}"#).await;
+    client.ask(r#"{"messages":[],"max_tokens":1}"#).await;
     assert_eq!(client.response().await.status(), 200);
     until(|| engine.stats().active == 0).await;
 }

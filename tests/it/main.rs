@@ -6,11 +6,15 @@
 mod corpus;
 mod faults;
 mod harness;
+mod http2;
 mod kept;
 mod leaving;
 mod limits;
+mod packed;
 mod pressure;
 mod shutdown;
 mod smuggling;
+mod tls;
 mod transparency;
 mod truth;
+mod tunnel;

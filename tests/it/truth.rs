@@ -33,7 +33,7 @@ fn written(truth: &StreamTruth, event: u64) -> u64 {
 async fn read_stream(address: std::net::SocketAddr, headers: String, tokens: u64) {
     let mut client = Wire::connect(address).await;
     let body = format!(
-        r#"{{"model":"sim","stream":true,"max_tokens":{tokens},"stream_options":{{"include_usage":true}}}}"#
+        r#"{{"model":"sim","messages":[],"stream":true,"max_tokens":{tokens},"stream_options":{{"include_usage":true}}}}"#
     );
     client.send(request("POST /v1/chat/completions", &headers, body)).await;
     client.response_head().await;

@@ -8,6 +8,9 @@ use http::StatusCode;
 use http::uri::{Authority, PathAndQuery, Scheme, Uri};
 use weir_core::draft::Watch;
 
+use crate::headers::ApiKey;
+use crate::tls::{ClientTls, ServerTls};
+
 /// Everything that the data path is told.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -34,8 +37,14 @@ pub struct ListenConfig {
     pub address: SocketAddr,
     /// How many client connections may be open. Further ones wait in the kernel's backlog.
     pub max_connections: usize,
-    /// How long a client may take to send a request head.
+    /// How long a client may take to send a request head, or the TLS handshake before it.
     pub head_timeout: Duration,
+    /// How long a client may pause while it sends a request body that is waited for.
+    pub body_timeout: Duration,
+    /// How many exchanges a client may run at once on one HTTP/2 connection.
+    pub max_streams: u32,
+    /// The certificate to show; in the clear without one.
+    pub tls: Option<ServerTls>,
 }
 
 /// The engine side.
@@ -45,10 +54,27 @@ pub struct UpstreamConfig {
     pub name: Box<str>,
     /// Where it is.
     pub url: UpstreamUrl,
+    /// Which version of HTTP to speak to it.
+    pub http: UpstreamHttp,
+    /// Whom to trust; present exactly when the URL is `https`.
+    pub tls: Option<ClientTls>,
+    /// The key to send to it.
+    pub api_key: Option<ApiKey>,
     /// Unused connections kept for later requests.
     pub max_idle: usize,
     /// How long an unused connection is kept. Below the server's own limit, or it dies in our hands.
     pub idle_timeout: Duration,
+}
+
+/// Which version of HTTP the upstream is spoken to in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UpstreamHttp {
+    /// What the server chooses in the TLS handshake; HTTP/1.1 in the clear.
+    Auto,
+    /// HTTP/1.1.
+    Http1,
+    /// HTTP/2, in the clear too.
+    Http2,
 }
 
 /// How long to wait for what. There is no limit on a whole exchange.
@@ -101,7 +127,14 @@ pub const DEFAULT_DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl Default for ListenConfig {
     fn default() -> Self {
-        Self { address: DEFAULT_LISTEN, max_connections: 16_384, head_timeout: Duration::from_secs(30) }
+        Self {
+            address: DEFAULT_LISTEN,
+            max_connections: 16_384,
+            head_timeout: Duration::from_secs(30),
+            body_timeout: Duration::from_secs(60),
+            max_streams: 256,
+            tls: None,
+        }
     }
 }
 
@@ -115,9 +148,10 @@ impl Default for Timeouts {
     }
 }
 
-/// An upstream's address: `http://HOST[:PORT][/BASE]`.
+/// An upstream's address: `http://HOST[:PORT][/BASE]`, or the same with `https`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpstreamUrl {
+    secure: bool,
     authority: Authority,
     base: Box<str>,
 }
@@ -127,7 +161,7 @@ pub struct UpstreamUrl {
 pub enum UpstreamUrlError {
     /// It does not parse as an absolute URL.
     Malformed,
-    /// Its scheme is not `http`.
+    /// Its scheme is neither `http` nor `https`.
     Scheme,
     /// It carries a user or a password.
     Credentials,
@@ -138,8 +172,8 @@ pub enum UpstreamUrlError {
 impl std::fmt::Display for UpstreamUrlError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::Malformed => "not a URL; allowed: http://HOST[:PORT][/BASE]",
-            Self::Scheme => "the scheme must be http",
+            Self::Malformed => "not a URL; allowed: http://HOST[:PORT][/BASE] or https://HOST[:PORT][/BASE]",
+            Self::Scheme => "the scheme must be http or https",
             Self::Credentials => "a user or password in the URL would be sent nowhere; leave it out",
             Self::Query => "a query is not allowed; a base path is",
         })
@@ -153,11 +187,12 @@ impl std::str::FromStr for UpstreamUrl {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let parts = text.parse::<Uri>().map_err(|_| UpstreamUrlError::Malformed)?.into_parts();
-        match &parts.scheme {
-            Some(scheme) if *scheme == Scheme::HTTP => {}
+        let secure = match &parts.scheme {
+            Some(scheme) if *scheme == Scheme::HTTP => false,
+            Some(scheme) if *scheme == Scheme::HTTPS => true,
             Some(_) => return Err(UpstreamUrlError::Scheme),
             None => return Err(UpstreamUrlError::Malformed),
-        }
+        };
         let authority = parts.authority.ok_or(UpstreamUrlError::Malformed)?;
         if authority.as_str().contains('@') {
             return Err(UpstreamUrlError::Credentials);
@@ -169,7 +204,7 @@ impl std::str::FromStr for UpstreamUrl {
         if path.query().is_some() {
             return Err(UpstreamUrlError::Query);
         }
-        Ok(Self { authority, base: path.path().trim_end_matches('/').into() })
+        Ok(Self { secure, authority, base: path.path().trim_end_matches('/').into() })
     }
 }
 
@@ -184,9 +219,14 @@ impl UpstreamUrl {
         self.authority.host().trim_start_matches('[').trim_end_matches(']')
     }
 
-    /// The port; 80 unless the URL names one.
+    /// The port; 80 unless the URL names one, or 443 for `https`.
     pub fn port(&self) -> u16 {
-        self.authority.port_u16().unwrap_or(80)
+        self.authority.port_u16().unwrap_or(if self.secure { 443 } else { 80 })
+    }
+
+    /// Whether it is spoken to under TLS.
+    pub fn is_secure(&self) -> bool {
+        self.secure
     }
 
     /// The base path without a slash at its end; empty when there is none.
@@ -197,7 +237,8 @@ impl UpstreamUrl {
 
 impl std::fmt::Display for UpstreamUrl {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "http://{}{}", self.authority, self.base)
+        let scheme = if self.secure { "https" } else { "http" };
+        write!(f, "{scheme}://{}{}", self.authority, self.base)
     }
 }
 
@@ -212,6 +253,9 @@ mod tests {
         let url: UpstreamUrl = "http://[::1]/engines/a/".parse().unwrap();
         assert_eq!((url.host(), url.port(), url.base()), ("::1", 80, "/engines/a"));
         assert_eq!(url.to_string(), "http://[::1]/engines/a");
+        let url: UpstreamUrl = "https://api.example/v1".parse().unwrap();
+        assert_eq!((url.is_secure(), url.port(), url.base()), (true, 443, "/v1"));
+        assert_eq!(url.to_string(), "https://api.example/v1");
     }
 
     #[test]
@@ -219,7 +263,7 @@ mod tests {
         for (text, error) in [
             ("127.0.0.1:8000", UpstreamUrlError::Malformed),
             ("not a url", UpstreamUrlError::Malformed),
-            ("https://x", UpstreamUrlError::Scheme),
+            ("ftp://x", UpstreamUrlError::Scheme),
             ("http://u:p@x", UpstreamUrlError::Credentials),
             ("http://x/v1?a=b", UpstreamUrlError::Query),
         ] {

@@ -102,6 +102,25 @@ impl Drain {
     }
 }
 
+/// Runs what belongs to an upstream's connection beside the connection itself.
+#[derive(Clone, Debug)]
+pub(crate) struct UpstreamTasks(TaskTracker);
+
+impl UpstreamTasks {
+    pub(crate) fn new(drain: &Drain) -> Self {
+        Self(drain.upstream.clone())
+    }
+}
+
+impl<F> hyper::rt::Executor<F> for UpstreamTasks
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    fn execute(&self, task: F) {
+        self.0.spawn(task);
+    }
+}
+
 #[derive(Debug, Default)]
 struct Signal {
     phase: AtomicU8,

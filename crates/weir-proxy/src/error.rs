@@ -25,8 +25,12 @@ pub(crate) enum ProxyError {
     ConflictingLengths,
     /// The request names no host, or several: whose it is could be read in two ways.
     Host,
+    /// The request's target is not a path.
+    Path,
     /// The request body broke off or is not framed as HTTP asks.
     RequestBody,
+    /// The request body did not go on for too long.
+    BodyTimeout,
     /// `CONNECT` asks for a tunnel, which a reverse proxy does not give.
     Connect,
     /// The bounded queue is full.
@@ -77,12 +81,26 @@ impl ProxyError {
                 T::ClientRequest,
                 "The request has no Host header, or more than one.",
             ),
+            Self::Path => (
+                Downstream,
+                S::BAD_REQUEST,
+                O::Refused,
+                T::ClientRequest,
+                "The request's target is not a path.",
+            ),
+            Self::BodyTimeout => (
+                Downstream,
+                S::REQUEST_TIMEOUT,
+                O::Refused,
+                T::ClientRequest,
+                "The request body did not go on for too long.",
+            ),
             Self::RequestBody => (
                 Downstream,
                 S::BAD_REQUEST,
                 O::Refused,
                 T::ClientRequest,
-                "The request body broke off, or is not framed as HTTP/1.1 asks.",
+                "The request body broke off, or is not framed as HTTP asks.",
             ),
             Self::Connect => (
                 Downstream,
@@ -201,7 +219,9 @@ mod tests {
         for (error, status, class, origin) in [
             (ProxyError::ConflictingLengths, 400, "client_request", Origin::Downstream),
             (ProxyError::Host, 400, "client_request", Origin::Downstream),
+            (ProxyError::Path, 400, "client_request", Origin::Downstream),
             (ProxyError::RequestBody, 400, "client_request", Origin::Downstream),
+            (ProxyError::BodyTimeout, 408, "client_request", Origin::Downstream),
             (ProxyError::Connect, 501, "client_request", Origin::Downstream),
             (full(FullStatus::TooManyRequests), 429, "proxy_queue_full", Origin::Admission),
             (full(FullStatus::ServiceUnavailable), 503, "proxy_queue_full", Origin::Admission),

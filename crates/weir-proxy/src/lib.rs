@@ -14,15 +14,19 @@ mod outlet;
 mod proxy;
 mod respond;
 mod tap;
+mod tls;
+mod tunnel;
 mod upstream;
 
 pub use admission::{Admission, Permit, Rejection};
 pub use clock::{monotonic, wall};
 pub use config::{
     Config, DEFAULT_DRAIN_TIMEOUT, DEFAULT_LISTEN, FullStatus, HeaderRules, ListenConfig, Timeouts,
-    UpstreamConfig, UpstreamUrl, UpstreamUrlError,
+    UpstreamConfig, UpstreamHttp, UpstreamUrl, UpstreamUrlError,
 };
 pub use drain::Drain;
+pub use headers::{ApiKey, ApiKeyError, KeyRule};
 pub use listener::Server;
 pub use outlet::Outlet;
 pub use proxy::Wiring;
+pub use tls::{ClientTls, ServerTls, TlsError};

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll};
 
+use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE, TRANSFER_ENCODING};
-use http::{HeaderMap, HeaderName, Request, Response, StatusCode};
+use http::{HeaderMap, HeaderName, Request, Response, StatusCode, Version};
 use hyper::body::Incoming;
 use tokio::sync::watch;
-use weir_core::dialect::Dialect;
+use weir_core::dialect::{Dialect, RequestHead};
 use weir_core::draft::{Draft, End, Opening};
 use weir_core::exchange::ExchangeId;
 use weir_core::inflight::Inflight;
@@ -26,11 +27,12 @@ use crate::clock::{monotonic, wall};
 use crate::config::Config;
 use crate::drain::Drain;
 use crate::error::ProxyError;
-use crate::headers;
-use crate::listener::Conflict;
+use crate::headers::{self, Came, Upgrade};
+use crate::listener::{Conflict, Open};
 use crate::outlet::Outlet;
 use crate::respond::refusal;
 use crate::tap::{self, ProxyBody, Record, RequestBody, Tap};
+use crate::tunnel::{Ends, Tunnel};
 use crate::upstream::{Stream, Upstream};
 
 /// What connects the data path with the rest of the process.
@@ -80,25 +82,30 @@ impl Proxy {
         let dialect = Dialect::of(request.method().as_str(), request.uri().path());
         let mut record = self.open(&request, dialect);
         match self.relay(request, dialect, client, &mut record).await {
-            Ok(response) => response
+            Ok(Answer::Body(response)) => response
                 .map(|stream| ProxyBody::Tap(Box::new(Tap::new(record, stream, self.config.timeouts.idle)))),
+            Ok(Answer::Switched(head, tunnel)) => {
+                self.wiring.drain.spawn(tunnel.run(record));
+                head.map(|()| ProxyBody::whole(Bytes::new()))
+            }
             Err(error) => {
                 if let Some(draft) = record.draft() {
                     draft.refused(error.status().as_u16());
                 }
                 record.close(End::Refused(error.outcome(), error.error_type()));
-                refusal(error)
+                refusal(error, dialect.error_shape())
             }
         }
     }
 
     async fn relay(
         &self,
-        request: Request<Incoming>,
+        mut request: Request<Incoming>,
         dialect: Dialect,
         client: Client,
         record: &mut Record,
-    ) -> Result<Response<Stream>, ProxyError> {
+    ) -> Result<Answer, ProxyError> {
+        let switched = hyper::upgrade::on(&mut request);
         let (mut parts, body) = request.into_parts();
         if client.conflicting {
             return Err(ProxyError::ConflictingLengths);
@@ -109,24 +116,37 @@ impl Proxy {
         if self.wiring.drain.has_begun() {
             return Err(ProxyError::Draining);
         }
+        if parts.version == Version::HTTP_2 {
+            headers::from_http2(&mut parts, &body);
+        }
+        let upgrade = Upgrade::asked(&parts);
         let chunked = parts.headers.contains_key(TRANSFER_ENCODING);
         let body = match dialect {
             Dialect::Other => self.pass(body, chunked, record),
-            _ => self.admit(body, chunked, record).await?,
+            _ => self.admit(body, chunked, &asked(dialect, &parts), record).await?,
         };
         record.mark(Mark::Admitted);
-        headers::to_upstream(&mut parts, &self.config.upstream.url, &self.config.headers, client.address);
-        let response = self.upstream.send(Request::from_parts(parts, body), record).await?;
-        if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+        let came = Came { client: client.address, secure: client.secure, upgrade: upgrade.as_ref() };
+        headers::to_upstream(&mut parts, &self.config.upstream, &self.config.headers, &came);
+        let request = Request::from_parts(parts, body);
+        let mut response = self.upstream.send(request, upgrade.is_some(), record).await?;
+        if let Some(draft) = record.draft() {
+            let came = response.body().last_read().unwrap_or_else(monotonic);
+            draft.answered(&head(&response), came);
+        }
+        let upstream = hyper::upgrade::on(&mut response);
+        let (mut parts, stream) = response.into_parts();
+        headers::to_client(&mut parts, &self.config.headers);
+        if parts.status != StatusCode::SWITCHING_PROTOCOLS {
+            return Ok(Answer::Body(Response::from_parts(parts, stream)));
+        }
+        if !upgrade.is_some_and(|asked| asked.includes(&parts.headers)) {
             return Err(ProxyError::UnexpectedUpgrade);
         }
-        let (mut parts, stream) = response.into_parts();
-        if let Some(draft) = record.draft() {
-            let came = stream.last_read().unwrap_or_else(monotonic);
-            draft.answered(&head(&parts.status, &parts.headers), came);
-        }
-        headers::to_client(&mut parts, &self.config.headers);
-        Ok(Response::from_parts(parts, stream))
+        client.conflict.release();
+        let ends = Ends { client: switched, upstream, stream };
+        let tunnel = Tunnel::new(ends, client.open, self.config.timeouts.idle);
+        Ok(Answer::Switched(Response::from_parts(parts, ()), tunnel))
     }
 
     /// Reads the body of a request that needs leave, and waits for that.
@@ -134,11 +154,12 @@ impl Proxy {
         &self,
         body: Incoming,
         chunked: bool,
+        head: &RequestHead<'_>,
         record: &mut Record,
     ) -> Result<RequestBody, ProxyError> {
-        let read = tap::read(body, self.config.request_buffer, chunked).await;
-        let read = read.map_err(|_| ProxyError::RequestBody)?;
-        let peek = read.body.peek();
+        let limits = (self.config.request_buffer, self.config.listen.body_timeout);
+        let read = tap::read(body, limits, chunked).await?;
+        let peek = read.body.peek(head);
         let model = peek.model.clone();
         record.follow(read.passing);
         if let Some(draft) = record.draft() {
@@ -198,9 +219,24 @@ fn cut(text: &str, limit: usize) -> &str {
     &text[..text.floor_char_boundary(limit)]
 }
 
-fn head<'a>(status: &StatusCode, headers: &'a HeaderMap) -> ResponseHead<'a> {
+/// What comes of a request that reached the upstream.
+enum Answer {
+    /// A body that flows.
+    Body(Response<Stream>),
+    /// The connection goes on in another protocol.
+    Switched(Response<()>, Tunnel),
+}
+
+/// What of a request's head its body is read by.
+fn asked(dialect: Dialect, parts: &http::request::Parts) -> RequestHead<'_> {
+    let content_type = parts.headers.get(CONTENT_TYPE).map(|value| value.as_bytes());
+    RequestHead { dialect, path: parts.uri.path(), content_type }
+}
+
+fn head<B>(response: &Response<B>) -> ResponseHead<'_> {
+    let headers = response.headers();
     ResponseHead {
-        status: status.as_u16(),
+        status: response.status().as_u16(),
         content_type: headers.get(CONTENT_TYPE).map(|value| value.as_bytes()),
         content_encoding: headers.get(CONTENT_ENCODING).map(|value| value.as_bytes()),
     }
@@ -227,21 +263,45 @@ fn follow_policy(admission: &Arc<Admission>, wiring: &Wiring) {
 pub(crate) struct Service {
     proxy: Arc<Proxy>,
     address: IpAddr,
+    secure: bool,
     conflict: Conflict,
+    open: Arc<Open>,
     requests: Arc<AtomicU64>,
 }
 
 /// What is known of a request beside what stands in it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) struct Client {
     address: IpAddr,
+    /// It came under TLS.
+    secure: bool,
     /// Its head states its length in two ways.
     conflicting: bool,
+    conflict: Conflict,
+    open: Arc<Open>,
 }
 
 impl Service {
-    pub(crate) fn new(proxy: &Arc<Proxy>, address: IpAddr, conflict: Conflict) -> Self {
-        Self { proxy: Arc::clone(proxy), address, conflict, requests: Arc::default() }
+    pub(crate) fn new(
+        proxy: &Arc<Proxy>,
+        address: IpAddr,
+        secure: bool,
+        conflict: Conflict,
+        open: Arc<Open>,
+    ) -> Self {
+        Self { proxy: Arc::clone(proxy), address, secure, conflict, open, requests: Arc::default() }
+    }
+
+    /// The next request's client.
+    fn client(&self) -> Client {
+        let ordinal = self.requests.fetch_add(1, Relaxed) + 1;
+        Client {
+            address: self.address,
+            secure: self.secure,
+            conflicting: self.conflict.is_in(ordinal),
+            conflict: self.conflict.clone(),
+            open: Arc::clone(&self.open),
+        }
     }
 }
 
@@ -256,9 +316,7 @@ impl tower::Service<Request<Incoming>> for Service {
     }
 
     fn call(&mut self, request: Request<Incoming>) -> Self::Future {
-        let (proxy, address) = (Arc::clone(&self.proxy), self.address);
-        let ordinal = self.requests.fetch_add(1, Relaxed) + 1;
-        let conflicting = self.conflict.is_in(ordinal);
-        Box::pin(async move { Ok(proxy.handle(request, Client { address, conflicting }).await) })
+        let (proxy, client) = (Arc::clone(&self.proxy), self.client());
+        Box::pin(async move { Ok(proxy.handle(request, client).await) })
     }
 }

@@ -1,8 +1,10 @@
 //! A proxy between a client and an upstream that both speak HTTP/1.1 by hand.
 
 pub(crate) mod body;
+pub(crate) mod http2;
 pub(crate) mod message;
 pub(crate) mod play;
+pub(crate) mod relay;
 pub(crate) mod rig;
 pub(crate) mod sse;
 pub(crate) mod upstream;

@@ -14,10 +14,12 @@ use weir_core::policy::{LaneLimits, Policy};
 use weir_core::tally::Tally;
 use weir_core::timeline::Offset;
 use weir_proxy::{
-    Config, Drain, FullStatus, HeaderRules, ListenConfig, Outlet, Server, Timeouts, UpstreamConfig, Wiring,
+    Config, Drain, FullStatus, HeaderRules, ListenConfig, Outlet, Server, Timeouts, UpstreamConfig,
+    UpstreamHttp, Wiring,
 };
 
 use super::guarded;
+use super::http2::Client2;
 use super::upstream::Upstream;
 use super::wire::Wire;
 
@@ -35,6 +37,9 @@ impl Setup {
             upstream: UpstreamConfig {
                 name: "engine".into(),
                 url: format!("http://{upstream}").parse().unwrap(),
+                http: UpstreamHttp::Auto,
+                tls: None,
+                api_key: None,
                 max_idle: 64,
                 idle_timeout: Duration::from_secs(60),
             },
@@ -45,6 +50,11 @@ impl Setup {
             request_buffer: 64 * 1024,
         };
         Self { config, policy: Policy { global: unlimited(), models: [].into() }, outlet: 4096 }
+    }
+
+    /// Speaks HTTP/2 to the upstream.
+    pub(crate) fn http2_upstream(&mut self) {
+        self.config.upstream.http = UpstreamHttp::Http2;
     }
 
     /// Lets so many at the upstream and so many wait.
@@ -113,6 +123,11 @@ impl Rig {
         Self { address, policy, lanes, inflight, tally, drain, records, _server: task }
     }
 
+    /// A client of this proxy that speaks HTTP/2.
+    pub(crate) async fn http2_client(&self) -> Client2 {
+        Client2::connect(self.address).await
+    }
+
     /// A client of this proxy.
     pub(crate) async fn client(&self) -> Wire {
         Wire::connect(self.address).await
@@ -121,6 +136,11 @@ impl Rig {
     /// The next record.
     pub(crate) async fn record(&mut self) -> Exchange {
         *guarded(self.records.recv()).await.unwrap()
+    }
+
+    /// The records that were written and not taken.
+    pub(crate) fn records_left(&mut self) -> Vec<Exchange> {
+        std::iter::from_fn(|| self.records.try_recv().ok()).map(|record| *record).collect()
     }
 
     /// Whether there is no record that was not taken.

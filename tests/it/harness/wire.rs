@@ -43,6 +43,11 @@ impl Wire {
         Self::new(guarded(TcpStream::connect(address)).await.unwrap())
     }
 
+    /// The bare socket.
+    pub(crate) fn into_stream(self) -> TcpStream {
+        self.stream
+    }
+
     /// Keeps no bytes but those of the message at hand: for bodies that are large.
     pub(crate) fn forget(&mut self) {
         self.forgets = true;

@@ -83,7 +83,7 @@ async fn response_bodies_pass_byte_for_byte_however_they_are_written() {
 }
 
 #[tokio::test]
-async fn packed_bodies_pass_packed_and_are_not_read() {
+async fn bodies_that_claim_to_be_packed_pass_and_say_nothing() {
     let (mut rig, upstream) = Rig::start().await;
     let packed = pattern(7, 900);
     for coding in ["gzip", "br", "zstd", "deflate"] {

@@ -20,13 +20,15 @@ pub(crate) struct Record {
     permit: Option<Permit>,
     /// Bytes of the request body that pass while the exchange runs.
     passing: Option<Arc<AtomicU64>>,
+    /// Bytes of an answer that passes unseen.
+    unseen: Option<Arc<AtomicU64>>,
     outlet: Outlet,
     drain: Drain,
 }
 
 impl Record {
     pub(crate) fn new(draft: Draft, outlet: Outlet, drain: Drain) -> Self {
-        Self { draft: Some(Box::new(draft)), permit: None, passing: None, outlet, drain }
+        Self { draft: Some(Box::new(draft)), permit: None, passing: None, unseen: None, outlet, drain }
     }
 
     /// The draft, until the record is closed.
@@ -51,6 +53,11 @@ impl Record {
         self.passing = passing;
     }
 
+    /// Counts the bytes of an answer that is not looked at.
+    pub(crate) fn follow_answer(&mut self, unseen: Arc<AtomicU64>) {
+        self.unseen = Some(unseen);
+    }
+
     /// Whether the record was written.
     pub(crate) fn is_closed(&self) -> bool {
         self.draft.is_none()
@@ -66,6 +73,9 @@ impl Record {
         let Some(mut draft) = self.draft.take() else { return };
         if let Some(passed) = &self.passing {
             draft.request_bytes(passed.load(Relaxed));
+        }
+        if let Some(passed) = &self.unseen {
+            draft.answer_bytes(passed.load(Relaxed));
         }
         let exchange: Exchange = draft.finish(end, monotonic());
         self.outlet.offer(exchange);

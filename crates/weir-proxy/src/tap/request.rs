@@ -5,15 +5,18 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
-use weir_core::dialect::RequestPeek;
+use tokio::time::timeout;
+use weir_core::dialect::{RequestHead, RequestPeek};
 use weir_core::timeline::Offset;
 
 use crate::clock::monotonic;
+use crate::error::ProxyError;
 
 /// A request body: the frames that were read, and the rest if there is one.
 ///
@@ -52,7 +55,13 @@ pub(crate) struct Read {
 ///
 /// A body has to be read before its request can wait in a queue: only then is it seen when the
 /// client leaves.
-pub(crate) async fn read(mut body: Incoming, limit: usize, chunked: bool) -> Result<Read, hyper::Error> {
+///
+/// The client may pause for `pause` at most.
+pub(crate) async fn read(
+    mut body: Incoming,
+    (limit, pause): (usize, Duration),
+    chunked: bool,
+) -> Result<Read, ProxyError> {
     let begun = monotonic();
     let mut read = VecDeque::new();
     let mut bytes = 0;
@@ -62,7 +71,8 @@ pub(crate) async fn read(mut body: Incoming, limit: usize, chunked: bool) -> Res
             rest = Some(Rest { body, passed: Arc::default() });
             break;
         }
-        let Some(frame) = body.frame().await.transpose()? else { break };
+        let frame = timeout(pause, body.frame()).await.map_err(|_elapsed| ProxyError::BodyTimeout)?;
+        let Some(frame) = frame.transpose().map_err(|_| ProxyError::RequestBody)? else { break };
         bytes += frame.data_ref().map_or(0, Bytes::len) as u64;
         read.push_back(frame);
     }
@@ -79,9 +89,9 @@ impl RequestBody {
         (Self(Box::new(Parts { read: VecDeque::new(), rest: Some(rest), chunked })), passed)
     }
 
-    /// What the part that was read says.
-    pub(crate) fn peek(&self) -> RequestPeek {
-        RequestPeek::scan(self.0.read.iter().filter_map(Frame::data_ref).map(|bytes| bytes.as_ref()))
+    /// What the part that was read says, under the head of its request.
+    pub(crate) fn peek(&self, head: &RequestHead<'_>) -> RequestPeek {
+        RequestPeek::scan(head, self.0.read.iter().filter_map(Frame::data_ref).map(|bytes| bytes.as_ref()))
     }
 }
 

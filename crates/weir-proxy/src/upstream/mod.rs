@@ -1,34 +1,51 @@
-//! The upstream: a pool of kept connections, and the sending of one request.
+//! The upstream: its connections, and the sending of one request.
 
 mod connect;
+mod lease;
 mod pool;
+mod shared;
 mod socket;
 mod stream;
 
 pub(crate) use stream::Stream;
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use http::uri::Scheme;
 use http::{Request, Response};
 use hyper::body::Incoming;
+use tokio::sync::Mutex;
 use tokio::time::timeout;
 use weir_core::tally::Tally;
 use weir_core::timeline::Mark;
 
-use crate::config::{Timeouts, UpstreamConfig};
+use crate::config::{Timeouts, UpstreamConfig, UpstreamHttp};
 use crate::drain::Drain;
 use crate::error::ProxyError;
 use crate::tap::{Record, RequestBody};
+use crate::tls::Offer;
 
-use pool::{Lease, Pool};
+use connect::Opened;
+use lease::{Failed, Lease};
+use pool::Pool;
+use shared::Shared;
+
+/// A request that was given back unsent goes out anew at most so often: each time, a connection has
+/// died.
+const MOST_RETRIES: usize = 16;
 
 /// One upstream.
 #[derive(Debug)]
 pub(crate) struct Upstream {
-    pub(crate) config: UpstreamConfig,
+    config: UpstreamConfig,
     timeouts: Timeouts,
     pool: Arc<Pool>,
+    shared: Arc<Shared>,
+    /// Held while a connection is opened that many may share, so that they do not open one each.
+    opening: Mutex<()>,
+    /// The server was offered both versions, and chose the older one.
+    chose_http1: AtomicBool,
     tally: Arc<Tally>,
     drain: Drain,
 }
@@ -36,30 +53,39 @@ pub(crate) struct Upstream {
 impl Upstream {
     pub(crate) fn new(config: UpstreamConfig, timeouts: Timeouts, tally: Arc<Tally>, drain: Drain) -> Self {
         let pool = Arc::new(Pool::new(config.max_idle, config.idle_timeout));
-        Self { config, timeouts, pool, tally, drain }
+        let shared = Arc::new(Shared::new(config.idle_timeout));
+        let (opening, chose_http1) = (Mutex::default(), AtomicBool::new(false));
+        Self { config, timeouts, pool, shared, opening, chose_http1, tally, drain }
     }
 
     /// Sends a request and waits for the response head. The body that comes back holds its
-    /// connection until it is kept or dropped.
+    /// connection until it is kept or dropped. One that asks for an upgrade goes over HTTP/1.1,
+    /// which alone has it.
     pub(crate) async fn send(
         &self,
         request: Request<RequestBody>,
+        upgrade: bool,
         record: &mut Record,
     ) -> Result<Response<Stream>, ProxyError> {
         let mut request = request;
-        loop {
-            let (mut lease, kept) = self.connection().await?;
+        let offer = match (self.config.http, self.config.url.is_secure()) {
+            _ if upgrade => Offer::Http1,
+            (UpstreamHttp::Http1, _) | (UpstreamHttp::Auto, false) => Offer::Http1,
+            (UpstreamHttp::Http2, _) => Offer::Http2,
+            (UpstreamHttp::Auto, true) => Offer::Either,
+        };
+        for _ in 0..MOST_RETRIES {
+            let (mut lease, kept) = self.connection(offer).await?;
             record.mark(Mark::Connected);
             record.mark(Mark::Dispatched);
-            let answer = timeout(self.timeouts.response_head, lease.sender().try_send_request(request));
-            let error = match answer.await {
+            let answer = timeout(self.timeouts.response_head, lease.send(request, self.scheme()));
+            let Failed { error, unsent } = match answer.await {
                 Ok(Ok(response)) => return Ok(self.answered(response, lease)),
-                Ok(Err(error)) => error,
+                Ok(Err(failed)) => failed,
                 Err(_elapsed) => return Err(ProxyError::HeadTimeout),
             };
             // Hyper gives the request back only if nothing of it was written: then, and only then,
             // can nothing of it have been processed.
-            let (error, unsent) = into_parts(error);
             match unsent {
                 Some(unsent) if kept => {
                     self.tally.upstream_retries.fetch_add(1, Relaxed);
@@ -69,19 +95,16 @@ impl Upstream {
                 _ => return Err(ProxyError::NoAnswer),
             }
         }
+        Err(ProxyError::NoAnswer)
     }
 
-    /// A connection that stands ready, and whether it had been kept from an earlier request.
-    async fn connection(&self) -> Result<(Lease, bool), ProxyError> {
-        if let Some(lease) = self.pool.take() {
+    /// A connection that stands ready, and whether it had been there before.
+    async fn connection(&self, offer: Offer) -> Result<(Lease, bool), ProxyError> {
+        if let Some(lease) = self.kept(offer) {
             return Ok((lease, true));
         }
-        let opened = timeout(self.timeouts.connect, connect::open(&self.config.url, &self.pool, &self.drain));
-        match opened.await {
-            Ok(Ok(lease)) => {
-                self.tally.upstream_connects.fetch_add(1, Relaxed);
-                Ok((lease, false))
-            }
+        match timeout(self.timeouts.connect, self.open(offer)).await {
+            Ok(Ok(ready)) => Ok(ready),
             failed => {
                 self.tally.upstream_connect_errors.fetch_add(1, Relaxed);
                 Err(if failed.is_err() { ProxyError::ConnectTimeout } else { ProxyError::Unreachable })
@@ -89,14 +112,36 @@ impl Upstream {
         }
     }
 
+    fn kept(&self, offer: Offer) -> Option<Lease> {
+        let shared = || (offer != Offer::Http1).then(|| self.shared.take().map(Lease::Place)).flatten();
+        let own = || (offer != Offer::Http2).then(|| self.pool.take().map(Lease::Own)).flatten();
+        shared().or_else(own)
+    }
+
+    async fn open(&self, offer: Offer) -> std::io::Result<(Lease, bool)> {
+        let alone = offer == Offer::Http1 || (offer == Offer::Either && self.chose_http1.load(Relaxed));
+        let _opening = if alone { None } else { Some(self.opening.lock().await) };
+        // Another may have opened one that has room, while this one waited to do so.
+        if let Some(lease) = (!alone).then(|| self.kept(offer)).flatten() {
+            return Ok((lease, true));
+        }
+        let opened = connect::open(&self.config, offer, &self.drain).await?;
+        self.tally.upstream_connects.fetch_add(1, Relaxed);
+        if offer == Offer::Either {
+            self.chose_http1.store(matches!(opened, Opened::Http1(_)), Relaxed);
+        }
+        let lease = match opened {
+            Opened::Http1(connection) => Lease::Own(self.pool.lease(connection)),
+            Opened::Http2(connection) => Lease::Place(self.shared.add(connection)),
+        };
+        Ok((lease, false))
+    }
+
+    fn scheme(&self) -> &'static Scheme {
+        if self.config.url.is_secure() { &Scheme::HTTPS } else { &Scheme::HTTP }
+    }
+
     fn answered(&self, response: Response<Incoming>, lease: Lease) -> Response<Stream> {
         response.map(|body| Stream::new(body, lease, self.drain.clone(), Arc::clone(&self.tally)))
     }
-}
-
-type SendError = hyper::client::conn::TrySendError<Request<RequestBody>>;
-
-fn into_parts(mut error: SendError) -> (hyper::Error, Option<Request<RequestBody>>) {
-    let unsent = error.take_message();
-    (error.into_error(), unsent)
 }

@@ -1,4 +1,4 @@
-//! Connections kept between requests, the freshest used first.
+//! Connections of HTTP/1.1 kept between requests, the freshest used first.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -25,11 +25,18 @@ struct Idle {
     since: Stamp,
 }
 
+/// A connection that carries one exchange at a time.
 #[derive(Debug)]
-struct Connection {
+pub(super) struct Connection {
     sender: SendRequest<RequestBody>,
     task: AbortHandle,
     last_read: LastRead,
+}
+
+impl Connection {
+    pub(super) fn new(sender: SendRequest<RequestBody>, task: AbortHandle, last_read: LastRead) -> Self {
+        Self { sender, task, last_read }
+    }
 }
 
 /// Dropping a connection closes its socket at once, whatever its task waits for.
@@ -71,7 +78,12 @@ impl Pool {
         }
         drop(idle);
         drop(dropped);
-        found.map(|connection| Lease { connection, pool: Arc::clone(self) })
+        found.map(|connection| self.lease(connection))
+    }
+
+    /// A fresh connection, in use from the start.
+    pub(super) fn lease(self: &Arc<Self>, connection: Connection) -> Lease {
+        Lease { connection, pool: Arc::clone(self) }
     }
 
     fn put(&self, connection: Connection) {
@@ -94,15 +106,6 @@ impl Pool {
 }
 
 impl Lease {
-    pub(super) fn new(
-        sender: SendRequest<RequestBody>,
-        task: AbortHandle,
-        last_read: LastRead,
-        pool: &Arc<Pool>,
-    ) -> Self {
-        Self { connection: Connection { sender, task, last_read }, pool: Arc::clone(pool) }
-    }
-
     /// When bytes of the connection were last read.
     pub(super) fn last_read(&self) -> Stamp {
         self.connection.last_read.stamp()

@@ -23,8 +23,13 @@ impl LastRead {
     }
 }
 
+/// What a connection runs on.
+pub(super) trait Socket: AsyncRead + AsyncWrite + Send + Unpin + 'static {}
+
+impl<S: AsyncRead + AsyncWrite + Send + Unpin + 'static> Socket for S {}
+
 /// The same socket, and when it was last read.
-pub(super) fn stamped(socket: TcpStream) -> (impl AsyncRead + AsyncWrite + Send + Unpin + 'static, LastRead) {
+pub(super) fn stamped(socket: TcpStream) -> (impl Socket, LastRead) {
     let last_read = LastRead::default();
     let stamp = Arc::clone(&last_read.0);
     let socket = InspectReader::new(socket, move |bytes: &[u8]| {

@@ -13,15 +13,15 @@ use hyper::body::Incoming;
 use weir_core::tally::Tally;
 use weir_core::timeline::Stamp;
 
-use super::pool::Lease;
+use super::lease::Lease;
 use crate::drain::Drain;
 
 /// How much, and how long, is read of an answer that nobody wants any more.
 const DRAIN_BYTES: usize = 64 * 1024;
 const DRAIN_TIME: Duration = Duration::from_secs(1);
 
-/// An upstream's body. Dropped before its end, it closes its connection, which tells the engine to
-/// stop.
+/// An upstream's body. Dropped before its end, it closes its connection, or resets its stream, which
+/// tells the engine to stop.
 #[derive(Debug)]
 pub(crate) struct Stream {
     /// Absent once it was handed over to be drained.
@@ -37,9 +37,15 @@ impl Stream {
     }
 
     pub(crate) fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
-        match &mut self.body {
-            Some(body) => Pin::new(body).poll_frame(cx),
-            None => Poll::Ready(None),
+        let Some(body) = &mut self.body else { return Poll::Ready(None) };
+        loop {
+            let polled = Pin::new(&mut *body).poll_frame(cx);
+            // HTTP/2 may send frames without a byte in them. Passed on, a number of them is taken for an
+            // attack by clients.
+            let empty = |frame: &Frame<Bytes>| frame.data_ref().is_some_and(Bytes::is_empty);
+            if !matches!(&polled, Poll::Ready(Some(Ok(frame))) if empty(frame)) {
+                return polled;
+            }
         }
     }
 

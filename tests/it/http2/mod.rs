@@ -1,0 +1,8 @@
+//! The same promises when one side, or both, speak HTTP/2.
+
+mod carriers;
+mod connections;
+mod downstream;
+mod heads;
+mod leaving;
+mod upstream;
