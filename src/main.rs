@@ -100,9 +100,10 @@ fn reload(weir: &Weir, file: Option<&Path>, overrides: &Overrides) {
 
 async fn sim(args: SimArgs, signals: &mut Signals) -> Result<(), String> {
     let listen = args.listen;
+    let model = args.batch.preset.map_or_else(String::new, |preset| format!(" ({preset})"));
     let engine = Engine::bind(sim::config(args)?, listen).await;
     let engine = engine.map_err(|error| format!("cannot listen on {listen}: {error}"))?;
-    writeln!(io::stdout(), "simulated engine on http://{}", engine.addr()).map_err(text)?;
+    writeln!(io::stdout(), "simulated engine on http://{}{model}", engine.addr()).map_err(text)?;
     signals.stop().await;
     engine.shutdown().await;
     Ok(())

@@ -16,6 +16,8 @@ pub(super) struct Figures {
     pub(super) queue_wait: Values,
     pub(super) tps: Values,
     pub(super) outcomes: BTreeMap<Outcome, u64>,
+    /// By the name of their dialect.
+    pub(super) dialects: BTreeMap<&'static str, u64>,
     pub(super) output_tokens: u64,
 }
 
@@ -34,6 +36,7 @@ impl Figures {
             self.itl.extend(output.all_gaps.iter().flatten().map(|gap| gap.as_secs_f64()));
         }
         *self.outcomes.entry(exchange.outcome).or_default() += 1;
+        *self.dialects.entry(exchange.request.dialect.as_str()).or_default() += 1;
         self.output_tokens += exchange.answer.tokens.map_or(0, |tokens| tokens.count);
     }
 

@@ -13,7 +13,7 @@ use tokio_util::task::TaskTracker;
 use weir_core::exchange::Exchange;
 use weir_load::arrival::Arrival;
 use weir_load::client::drive;
-use weir_load::engine::{Behaviour, Engine, EngineConfig, FaultRates, Interval};
+use weir_load::engine::{BatchConfig, Batching, Engine, EngineConfig, FaultRates, Preset};
 use weir_load::workload::Workload;
 
 use crate::cli::DemoArgs;
@@ -27,9 +27,12 @@ use screen::Screen;
 /// The simulated engine serves this many at once, weir lets so many through, and the rest queue.
 const PLACES: usize = 8;
 
+/// The model that the engine plays.
+const PRESET: Preset = Preset::Llama13bA100;
+
 /// Runs the demo; an error says what could not be had.
 pub(crate) async fn run(args: DemoArgs, signals: &mut Signals) -> Result<(), String> {
-    let engine = Engine::bind(engine_config(args.seed), SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
+    let engine = Engine::bind(engine_config(args.seed)?, SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
     let engine = engine.await.map_err(|error| format!("cannot start the simulator: {error}"))?;
     let figures = Arc::new(Mutex::new(Figures::default()));
     let tasks = TaskTracker::new();
@@ -41,7 +44,7 @@ pub(crate) async fn run(args: DemoArgs, signals: &mut Signals) -> Result<(), Str
 
     let mut screen = Screen::new(io::stdout(), args.duration);
     let base = format!("http://{}", weir.address);
-    screen.begin(&base, engine.addr(), weir.admin).map_err(say)?;
+    screen.begin(&base, engine.addr(), PRESET, weir.admin).map_err(say)?;
     let workload = Workload::demo("sim", Arrival::Poisson { per_second: args.rate });
     let load = drive(&base, &workload, args.duration, args.seed, |_| {});
     let mut load = std::pin::pin!(load);
@@ -69,23 +72,17 @@ fn say(error: io::Error) -> String {
     format!("cannot write to standard output: {error}")
 }
 
-fn engine_config(seed: u64) -> EngineConfig {
+fn engine_config(seed: u64) -> Result<EngineConfig, String> {
     // Shares that a bad day may have, so that each outcome is seen within a minute.
     let shares = [("abort;at=12", 0.02), ("error;at=8", 0.01), ("429;retry=1", 0.02), ("500", 0.01)];
     let faults = shares.into_iter().filter_map(|(fault, share)| Some((fault.parse().ok()?, share))).collect();
-    let faults = FaultRates::new(faults);
-    EngineConfig {
-        behaviour: Behaviour {
-            ttft: Duration::from_millis(180),
-            tps: 50.0,
-            interval: Interval::Exp,
-            ..Behaviour::default()
-        },
+    let batch = BatchConfig { max_num_seqs: PLACES as u32, ..PRESET.config() };
+    Ok(EngineConfig {
+        batching: Some(Batching::try_from(batch).map_err(|error| error.to_string())?),
         seed,
-        max_concurrent: Some(PLACES),
-        faults: faults.unwrap_or_default(),
+        faults: FaultRates::new(faults).unwrap_or_default(),
         ..EngineConfig::default()
-    }
+    })
 }
 
 fn settings(engine: &Engine, args: &DemoArgs) -> Result<Settings, String> {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use weir_core::inflight::Phase;
 use weir_core::lanes::GLOBAL;
 use weir_core::timeline::Stamp;
+use weir_load::engine::Preset;
 
 use super::figures::{Figures, Values};
 use crate::serve::Weir;
@@ -30,11 +31,17 @@ impl Screen {
         Self { out, drawn: false, duration, begun: weir_proxy::monotonic() }
     }
 
-    pub(super) fn begin(&mut self, base: &str, engine: SocketAddr, admin: SocketAddr) -> io::Result<()> {
+    pub(super) fn begin(
+        &mut self,
+        base: &str,
+        engine: SocketAddr,
+        model: Preset,
+        admin: SocketAddr,
+    ) -> io::Result<()> {
         self.begun = weir_proxy::monotonic();
         writeln!(self.out, "\nweir demo: load → weir → simulated engine, for {} s", self.duration.as_secs())?;
         writeln!(self.out, "  weir     {base}/v1     (try it: curl {base}/v1/models)")?;
-        writeln!(self.out, "  engine   http://{engine}")?;
+        writeln!(self.out, "  engine   http://{engine}     ({model})")?;
         writeln!(self.out, "  metrics  http://{admin}/metrics\n")?;
         self.out.flush()
     }
@@ -105,6 +112,10 @@ impl Screen {
         writeln!(self.out, "\n  outcome")?;
         for (outcome, count) in &figures.outcomes {
             writeln!(self.out, "    {:<32} {count:>5}", outcome.as_str())?;
+        }
+        writeln!(self.out, "\n  dialect")?;
+        for (dialect, count) in &figures.dialects {
+            writeln!(self.out, "    {dialect:<32} {count:>5}")?;
         }
         writeln!(
             self.out,

@@ -42,6 +42,14 @@ pub enum Shape {
     ToolCall,
     /// A chat stream of two choices.
     TwoChoices,
+    /// A stream of OpenAI's Responses.
+    Responses,
+    /// A stream of Anthropic's Messages.
+    Messages,
+    /// A chat stream of Ollama's own API, a JSON document a line.
+    Ollama,
+    /// Vectors of a text.
+    Embeddings,
 }
 
 /// One request, ready to be sent.
@@ -65,12 +73,16 @@ impl Workload {
             max_in_flight: 256,
             model: model.to_owned(),
             mix: vec![
-                (Shape::ChatStream, 50),
-                (Shape::ChatWhole, 15),
-                (Shape::CompletionStream, 10),
-                (Shape::Reasoning, 10),
-                (Shape::ToolCall, 10),
-                (Shape::TwoChoices, 5),
+                (Shape::ChatStream, 38),
+                (Shape::ChatWhole, 10),
+                (Shape::CompletionStream, 8),
+                (Shape::Reasoning, 8),
+                (Shape::ToolCall, 8),
+                (Shape::TwoChoices, 4),
+                (Shape::Responses, 8),
+                (Shape::Messages, 8),
+                (Shape::Ollama, 4),
+                (Shape::Embeddings, 4),
             ],
             tokens: (16, 160),
             leaving: 0.05,
@@ -110,24 +122,45 @@ impl Workload {
 }
 
 impl Shape {
-    /// Whether the answer is a stream of events.
+    /// Whether the answer is a stream.
     pub fn streams(self) -> bool {
-        self != Shape::ChatWhole
+        !matches!(self, Shape::ChatWhole | Shape::Embeddings)
     }
 
     fn path(self) -> &'static str {
         match self {
             Shape::CompletionStream => "/v1/completions",
+            Shape::Responses => "/v1/responses",
+            Shape::Messages => "/v1/messages",
+            Shape::Ollama => "/api/chat",
+            Shape::Embeddings => "/v1/embeddings",
             _ => "/v1/chat/completions",
         }
     }
 
     fn body(self, model: &str, prompt: &str, tokens: u32) -> Value {
+        let messages = json!([{"role": "user", "content": prompt}]);
+        match self {
+            Shape::Responses => json!(
+                {"model": model, "max_output_tokens": tokens, "input": prompt, "stream": true}
+            ),
+            Shape::Messages => json!(
+                {"model": model, "max_tokens": tokens, "messages": messages, "stream": true}
+            ),
+            Shape::Ollama => {
+                json!({"model": model, "messages": messages, "options": {"num_predict": tokens}})
+            }
+            Shape::Embeddings => json!({"model": model, "input": prompt}),
+            _ => self.openai_body(model, prompt, &messages, tokens),
+        }
+    }
+
+    fn openai_body(self, model: &str, prompt: &str, messages: &Value, tokens: u32) -> Value {
         let mut body = json!({"model": model, "max_tokens": tokens});
         if self == Shape::CompletionStream {
             body["prompt"] = json!(prompt);
         } else {
-            body["messages"] = json!([{"role": "user", "content": prompt}]);
+            body["messages"] = messages.clone();
         }
         if self.streams() {
             body["stream"] = json!(true);
@@ -143,7 +176,7 @@ impl Shape {
                 body["tool_choice"] = json!("required");
             }
             Shape::TwoChoices => body["n"] = json!(2),
-            Shape::ChatStream | Shape::ChatWhole | Shape::CompletionStream => {}
+            _ => {}
         }
         body
     }
@@ -182,8 +215,12 @@ mod tests {
     fn lengths_stay_within_their_bounds_and_some_clients_leave() {
         let requests: Vec<Request> = (0..2000).map(|ordinal| demo().request(1, ordinal)).collect();
         for request in &requests {
-            let tokens = request.body["max_tokens"].as_u64().unwrap();
-            assert!((16..=160).contains(&tokens));
+            let body = &request.body;
+            let asked = [&body["max_tokens"], &body["max_output_tokens"], &body["options"]["num_predict"]];
+            match asked.iter().find_map(|tokens| tokens.as_u64()) {
+                Some(tokens) => assert!((16..=160).contains(&tokens)),
+                None => assert_eq!(request.shape, Shape::Embeddings),
+            }
             assert!(request.leave_after.is_none() || request.shape.streams());
         }
         let leaving = requests.iter().filter(|request| request.leave_after.is_some()).count();
