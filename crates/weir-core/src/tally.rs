@@ -23,7 +23,7 @@ pub struct Tally {
     pub upstream_connects: AtomicU64,
     /// Upstream connections that could not be opened.
     pub upstream_connect_errors: AtomicU64,
-    /// Requests moved from a kept connection that had died unused to another one.
+    /// Requests sent again: their kept connection had died unused, or the server said that it had not begun with them.
     pub upstream_retries: AtomicU64,
     /// Answers drained after their client had left content, so that the connection could be kept.
     pub upstream_drained: AtomicU64,

@@ -210,7 +210,7 @@ metrics! {
     UPSTREAM_CONNECT_ERRORS = Counter Count "weir_upstream_connect_errors_total" []
         "Upstream connections that could not be opened.";
     UPSTREAM_RETRIES = Counter Count "weir_upstream_retries_total" []
-        "Requests moved from a kept connection that had died unused to another one.";
+        "Requests sent again: their kept connection had died unused, or the server said that it had not begun with them.";
     UPSTREAM_DRAINED = Counter Count "weir_upstream_drained_total" []
         "Answers read to their end after their client had left content.";
 

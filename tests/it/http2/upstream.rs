@@ -168,6 +168,34 @@ async fn a_server_that_leaves_ends_what_runs_and_gets_nothing_new() {
     old.closed().await;
 }
 
+/// A server may say that it has not begun with a request. It is asked again then, and not without end.
+#[tokio::test]
+async fn a_request_that_was_refused_is_sent_again() {
+    let (mut rig, upstream) = Rig::with(|setup| setup.http2_upstream()).await;
+    let mut client = rig.client().await;
+    client.ask(r#"{"model":"again"}"#).await;
+    let mut engine = upstream.accept2().await;
+    engine.asked().await.1.send_reset(Reason::REFUSED_STREAM);
+    let (request, mut respond) = engine.asked().await;
+    assert_eq!(request.body(), br#"{"model":"again"}"#);
+    respond.send_response(http::Response::new(()), true).unwrap();
+    assert_eq!(client.response().await.status(), 200);
+    assert_eq!(rig.record().await.outcome.as_str(), "completed");
+    assert_eq!(rig.tally.upstream_retries.load(Relaxed), 1);
+
+    client.ask("{}").await;
+    for _ in 0..3 {
+        engine.asked().await.1.send_reset(Reason::REFUSED_STREAM);
+    }
+    assert_eq!(client.response().await.status(), 502);
+    assert_eq!(rig.record().await.outcome.as_str(), "upstream_unreachable");
+    // Another reason says nothing of what was done with it.
+    client.ask("{}").await;
+    engine.asked().await.1.send_reset(Reason::CANCEL);
+    assert_eq!(client.response().await.status(), 502);
+    assert_eq!(rig.tally.upstream_connects.load(Relaxed), 1);
+}
+
 #[tokio::test]
 async fn trailers_pass() {
     let (mut rig, upstream) = Rig::with(|setup| setup.http2_upstream()).await;

@@ -89,6 +89,20 @@ impl RequestBody {
         (Self(Box::new(Parts { read: VecDeque::new(), rest: Some(rest), chunked })), passed)
     }
 
+    /// The same body once more, if it was read whole and nothing of it was taken.
+    pub(crate) fn again(&self) -> Option<Self> {
+        let Parts { read, rest, chunked } = &*self.0;
+        if rest.is_some() {
+            return None;
+        }
+        let frame = |frame: &Frame<Bytes>| match (frame.data_ref(), frame.trailers_ref()) {
+            (Some(bytes), _) => Some(Frame::data(bytes.clone())),
+            (None, trailers) => trailers.cloned().map(Frame::trailers),
+        };
+        let read = read.iter().map(frame).collect::<Option<_>>()?;
+        Some(Self(Box::new(Parts { read, rest: None, chunked: *chunked })))
+    }
+
     /// What the part that was read says, under the head of its request.
     pub(crate) fn peek(&self, head: &RequestHead<'_>) -> RequestPeek {
         RequestPeek::scan(head, self.0.read.iter().filter_map(Frame::data_ref).map(|bytes| bytes.as_ref()))

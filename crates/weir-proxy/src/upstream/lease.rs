@@ -1,5 +1,9 @@
 //! A connection as one exchange has it.
 
+use std::error::Error;
+
+use h2::Reason;
+use http::uri::Scheme;
 use http::{Request, Response};
 use hyper::body::Incoming;
 use weir_core::timeline::Stamp;
@@ -21,8 +25,10 @@ pub(super) enum Lease {
 /// A request that got no answer.
 pub(super) struct Failed {
     pub(super) error: hyper::Error,
-    /// The request, if nothing of it was written.
+    /// The request, if it is certain that nothing of it was processed.
     pub(super) unsent: Option<Request<RequestBody>>,
+    /// It was the server that said so.
+    pub(super) refused: bool,
 }
 
 impl Lease {
@@ -30,27 +36,31 @@ impl Lease {
     pub(super) async fn send(
         &mut self,
         mut request: Request<RequestBody>,
-        scheme: &http::uri::Scheme,
+        scheme: &Scheme,
     ) -> Result<Response<Incoming>, Failed> {
-        let answer = match self {
+        match self {
             Self::Own(lease) => {
                 headers::for_http1(&mut request);
-                lease.sender().try_send_request(request).await
+                lease.sender().try_send_request(request).await.map_err(|mut error| {
+                    let unsent = error.take_message();
+                    Failed { error: error.into_error(), unsent, refused: false }
+                })
             }
             Self::Place(place) => {
                 headers::for_http2(&mut request, scheme);
-                place.sender().try_send_request(request).await
+                let spare = spare(&request);
+                place.sender().try_send_request(request).await.map_err(|mut error| {
+                    let unsent = error.take_message();
+                    let error = error.into_error();
+                    let refusal = Refusal::of(&error);
+                    if unsent.is_some() || refusal == Some(Refusal::Leaving) {
+                        place.retire();
+                    }
+                    let unsent = unsent.or(spare.filter(|_| refusal.is_some()));
+                    Failed { error, unsent, refused: refusal.is_some() }
+                })
             }
-        };
-        answer.map_err(|mut error| {
-            let unsent = error.take_message();
-            if let Self::Place(place) = self
-                && unsent.is_some()
-            {
-                place.retire();
-            }
-            Failed { error: error.into_error(), unsent }
-        })
+        }
     }
 
     /// When bytes of the connection were last read.
@@ -65,6 +75,42 @@ impl Lease {
     pub(super) fn keep(self) {
         if let Self::Own(lease) = self {
             lease.keep();
+        }
+    }
+}
+
+/// The same request once more, if its body was read whole. Its bytes are shared.
+fn spare(request: &Request<RequestBody>) -> Option<Request<RequestBody>> {
+    let mut again = Request::new(request.body().again()?);
+    *again.method_mut() = request.method().clone();
+    *again.uri_mut() = request.uri().clone();
+    *again.headers_mut() = request.headers().clone();
+    Some(again)
+}
+
+/// How a server of HTTP/2 says that it has not begun with a request (RFC 9113, section 8.7).
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Refusal {
+    /// It takes no request more on this connection, and this one came too late.
+    Leaving,
+    /// It does not take this one now.
+    Stream,
+}
+
+impl Refusal {
+    fn of(error: &hyper::Error) -> Option<Self> {
+        let mut source = error.source();
+        let error = loop {
+            match source?.downcast_ref::<h2::Error>() {
+                Some(error) => break error,
+                None => source = source?.source(),
+            }
+        };
+        match error.reason() {
+            _ if !error.is_remote() => None,
+            Some(Reason::NO_ERROR) if error.is_go_away() => Some(Self::Leaving),
+            Some(Reason::REFUSED_STREAM) if error.is_reset() => Some(Self::Stream),
+            _ => None,
         }
     }
 }

@@ -35,6 +35,9 @@ use shared::Shared;
 /// died.
 const MOST_RETRIES: usize = 16;
 
+/// A server that has not begun with a request is asked again so often.
+const MOST_REFUSALS: usize = 2;
+
 /// One upstream.
 #[derive(Debug)]
 pub(crate) struct Upstream {
@@ -46,6 +49,8 @@ pub(crate) struct Upstream {
     opening: Mutex<()>,
     /// The server was offered both versions, and chose the older one.
     chose_http1: AtomicBool,
+    /// The last attempt to connect failed.
+    unreachable: AtomicBool,
     tally: Arc<Tally>,
     drain: Drain,
 }
@@ -54,8 +59,8 @@ impl Upstream {
     pub(crate) fn new(config: UpstreamConfig, timeouts: Timeouts, tally: Arc<Tally>, drain: Drain) -> Self {
         let pool = Arc::new(Pool::new(config.max_idle, config.idle_timeout));
         let shared = Arc::new(Shared::new(config.idle_timeout));
-        let (opening, chose_http1) = (Mutex::default(), AtomicBool::new(false));
-        Self { config, timeouts, pool, shared, opening, chose_http1, tally, drain }
+        let (opening, chose_http1, unreachable) = (Mutex::default(), false.into(), false.into());
+        Self { config, timeouts, pool, shared, opening, chose_http1, unreachable, tally, drain }
     }
 
     /// Sends a request and waits for the response head. The body that comes back holds its
@@ -74,20 +79,22 @@ impl Upstream {
             (UpstreamHttp::Http2, _) => Offer::Http2,
             (UpstreamHttp::Auto, true) => Offer::Either,
         };
+        let mut refusals = 0;
         for _ in 0..MOST_RETRIES {
             let (mut lease, kept) = self.connection(offer).await?;
             record.mark(Mark::Connected);
             record.mark(Mark::Dispatched);
             let answer = timeout(self.timeouts.response_head, lease.send(request, self.scheme()));
-            let Failed { error, unsent } = match answer.await {
+            let Failed { error, unsent, refused } = match answer.await {
                 Ok(Ok(response)) => return Ok(self.answered(response, lease)),
                 Ok(Err(failed)) => failed,
                 Err(_elapsed) => return Err(ProxyError::HeadTimeout),
             };
-            // Hyper gives the request back only if nothing of it was written: then, and only then,
-            // can nothing of it have been processed.
+            // It comes back only if nothing of it was written, or if the server says that it has not
+            // begun with it: then, and only then, can nothing of it have been processed.
+            refusals += usize::from(refused);
             match unsent {
-                Some(unsent) if kept => {
+                Some(unsent) if (kept || refused) && refusals <= MOST_REFUSALS => {
                     self.tally.upstream_retries.fetch_add(1, Relaxed);
                     request = unsent;
                 }
@@ -104,11 +111,28 @@ impl Upstream {
             return Ok((lease, true));
         }
         match timeout(self.timeouts.connect, self.open(offer)).await {
-            Ok(Ok(ready)) => Ok(ready),
-            failed => {
-                self.tally.upstream_connect_errors.fetch_add(1, Relaxed);
-                Err(if failed.is_err() { ProxyError::ConnectTimeout } else { ProxyError::Unreachable })
+            Ok(Ok(ready)) => {
+                if self.unreachable.swap(false, Relaxed) {
+                    tracing::info!(upstream = %self.config.name, "the upstream can be reached again");
+                }
+                Ok(ready)
             }
+            Ok(Err(error)) => {
+                self.cannot_connect(&error);
+                Err(ProxyError::Unreachable)
+            }
+            Err(elapsed) => {
+                self.cannot_connect(&elapsed);
+                Err(ProxyError::ConnectTimeout)
+            }
+        }
+    }
+
+    /// Counted each time, and told once until it works again.
+    fn cannot_connect(&self, why: &dyn std::fmt::Display) {
+        self.tally.upstream_connect_errors.fetch_add(1, Relaxed);
+        if !self.unreachable.swap(true, Relaxed) {
+            tracing::warn!(upstream = %self.config.name, %why, "the upstream cannot be reached");
         }
     }
 
