@@ -84,7 +84,6 @@ pub(super) fn read<'a>(event: Event<'a>, counts: &mut Counts, choices: &mut Choi
     let kind = kind.unwrap_or(event.name);
     if counted {
         chunk.usage = counts.usage();
-        chunk.cumulative = true;
     }
     chunk.terminal = kind == b"message_stop";
     if kind == b"error" {

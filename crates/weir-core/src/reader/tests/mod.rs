@@ -5,6 +5,7 @@ mod modes;
 mod native;
 mod ollama;
 mod responses;
+mod short_cuts;
 mod tokens;
 mod told;
 mod transcription;
