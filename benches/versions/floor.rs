@@ -28,7 +28,7 @@ struct Way {
 
 pub(crate) fn start(wire: Wire, upstream: SocketAddr, authority: &Authority) -> Part {
     let acceptor = wire.tls.then(|| authority.acceptor());
-    Part::start(move || async move {
+    Part::start("floor", move || async move {
         let listener = TcpListener::bind(any_port()).await.unwrap();
         let address = listener.local_addr().unwrap();
         let way = Arc::new(Way { upstream, two: wire.upstream_http2, shared: OnceCell::new() });

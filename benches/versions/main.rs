@@ -52,7 +52,9 @@ fn main() {
         "{STREAMS} streams of {EVENTS} events, one each {PACE:?}; CPU time of the proxy's thread by event"
     );
     println!("{:<34} {:>10} {:>10} {:>7}", "client to upstream", "floor", "weir", "ratio");
-    for wire in WIRES {
+    // A part of a name picks lines, as in `cargo bench --bench versions -- TLS`.
+    let asked = std::env::args().skip(1).find(|argument| !argument.starts_with('-')).unwrap_or_default();
+    for wire in WIRES.into_iter().filter(|wire| wire.name.contains(&asked)) {
         let upstream = upstream::start(wire.upstream_http2);
         let (mut floors, mut weirs, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..TURNS {

@@ -15,11 +15,15 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// Runs `serve` on a thread and a runtime of its own; it says where it listens and goes on in tasks.
-    pub(crate) fn start<F: Future<Output = SocketAddr>>(serve: impl FnOnce() -> F + Send + 'static) -> Self {
+    /// Runs `serve` on a thread of that name and a runtime of its own; it says where it listens and goes on in tasks.
+    pub(crate) fn start<F: Future<Output = SocketAddr>>(
+        name: &str,
+        serve: impl FnOnce() -> F + Send + 'static,
+    ) -> Self {
         let (told, tell) = mpsc::channel();
         let (ask, mut asked) = asked::channel::<mpsc::Sender<Duration>>(1);
-        std::thread::spawn(move || {
+        let thread = std::thread::Builder::new().name(name.to_owned());
+        let run = move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             LocalSet::new().block_on(&runtime, async {
                 told.send(serve().await).unwrap();
@@ -27,7 +31,8 @@ impl Part {
                     answer.send(thread_cpu_time()).unwrap();
                 }
             });
-        });
+        };
+        thread.spawn(run).unwrap();
         Self { address: tell.recv().unwrap(), ask }
     }
 

@@ -27,7 +27,7 @@ const LAST: &[u8] =
     \"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
 
 pub(crate) fn start(two: bool) -> Part {
-    Part::start(move || async move {
+    Part::start("upstream", move || async move {
         let listener = TcpListener::bind(any_port()).await.unwrap();
         let address = listener.local_addr().unwrap();
         spawn_local(async move {

@@ -39,7 +39,7 @@ pub(crate) fn start(wire: Wire, upstream: SocketAddr, authority: &Authority) -> 
         watch: Watch { stall_after: Duration::from_secs(1).into(), keep_all_gaps: false },
         request_buffer: 1 << 20,
     };
-    Part::start(move || async move {
+    Part::start("weir", move || async move {
         let limits =
             LaneLimits { max_concurrent: None, max_queued: 1024, queue_timeout: Duration::from_secs(30) };
         let (policy, policy_seen) = watch::channel(Policy { global: limits, models: [].into() });
