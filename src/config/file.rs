@@ -78,7 +78,8 @@ fn listen(section: &mut Section<'_, '_>, overrides: &Overrides) -> (ListenConfig
     let wait = Span { min: MILLI, max: HOUR };
     let max_connections = section.value("max_connections", connections, default.max_connections);
     let head_timeout = section.value("head_timeout", wait, default.head_timeout);
-    let body_timeout = section.value("body_timeout", Span { min: MILLI, max: HOUR }, default.body_timeout);
+    let body_timeout = section.value("body_timeout", wait, default.body_timeout);
+    let send_timeout = section.value("send_timeout", wait, default.send_timeout);
     let max_streams = section.value("max_streams", STREAMS, default.max_streams as usize);
     let request_buffer = section.value("request_buffer", Size { min: KIB, max: 64 * MIB }, MIB);
     let listen = ListenConfig {
@@ -86,6 +87,7 @@ fn listen(section: &mut Section<'_, '_>, overrides: &Overrides) -> (ListenConfig
         max_connections,
         head_timeout,
         body_timeout,
+        send_timeout,
         max_streams: u32::try_from(max_streams).unwrap_or(default.max_streams),
         // A section inside of this one comes behind its keys.
         tls: section.section("tls", server_tls),

@@ -140,6 +140,7 @@ impl Kind for Count {
 }
 
 /// A duration between two, both included.
+#[derive(Clone, Copy)]
 pub(super) struct Span {
     pub(super) min: Duration,
     pub(super) max: Duration,

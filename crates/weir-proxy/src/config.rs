@@ -41,6 +41,8 @@ pub struct ListenConfig {
     pub head_timeout: Duration,
     /// How long a client may pause while it sends a request body that is waited for.
     pub body_timeout: Duration,
+    /// How long a client may take no bytes of what is sent to it.
+    pub send_timeout: Duration,
     /// How many exchanges a client may run at once on one HTTP/2 connection.
     pub max_streams: u32,
     /// The certificate to show; in the clear without one.
@@ -132,6 +134,7 @@ impl Default for ListenConfig {
             max_connections: 16_384,
             head_timeout: Duration::from_secs(30),
             body_timeout: Duration::from_secs(60),
+            send_timeout: Duration::from_secs(60),
             max_streams: 256,
             tls: None,
         }

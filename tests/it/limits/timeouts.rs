@@ -111,3 +111,39 @@ async fn the_response_head_may_take_longer_than_the_request_head() {
     tokio::time::sleep(Duration::from_millis(200)).await;
     super::answered(&mut client, &mut engine).await;
 }
+
+/// Its place at the engine is for somebody who reads.
+#[tokio::test]
+async fn a_client_that_takes_nothing_is_not_waited_for() {
+    for http2 in [false, true] {
+        let (mut rig, upstream) = Rig::with(|setup| {
+            setup.limit(1, 8);
+            setup.config.listen.send_timeout = Duration::from_millis(300);
+        })
+        .await;
+        let mut client = rig.client().await;
+        if http2 {
+            // The preface, SETTINGS with windows as large as they get, and a request; then nothing is read.
+            let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
+            bytes.extend_from_slice(&[0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4, 0x7f, 0xff, 0xff, 0xff]);
+            bytes.extend_from_slice(&[0, 0, 4, 8, 0, 0, 0, 0, 0, 0x7f, 0xff, 0, 0]);
+            // POST http :path /v1/completions :authority a, without a body.
+            let mut head = vec![0x83, 0x86, 0x04, 15];
+            head.extend_from_slice(b"/v1/completions");
+            head.extend_from_slice(&[0x01, 1, b'a']);
+            bytes.extend_from_slice(&[0, 0, head.len() as u8, 1, 5, 0, 0, 0, 1]);
+            bytes.extend_from_slice(&head);
+            client.send(bytes).await;
+        } else {
+            client.ask("{}").await;
+        }
+        let (mut engine, _) = upstream.asked().await;
+        engine.send(chunked_head("200 OK", "")).await;
+        let unit = chunk(vec![b'x'; 64 * 1024]);
+        while engine.try_send(&unit).await.is_ok() {}
+        let record = rig.record().await;
+        assert_eq!(record.outcome.as_str(), "client_gone_before_first_token", "http2: {http2}");
+        assert_eq!(rig.global().in_flight.load(std::sync::atomic::Ordering::Relaxed), 0);
+        drop(client);
+    }
+}

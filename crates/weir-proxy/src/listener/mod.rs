@@ -132,8 +132,8 @@ fn connection(
     let clients = Arc::clone(clients);
     let opening = async move {
         let secure = tls.is_some();
-        let limit = clients.limits.head_timeout;
-        let (socket, version) = opening::open(socket, tls, limit, Arc::clone(&clients.tally)).await?;
+        let (socket, version) =
+            opening::open(socket, tls, &clients.limits, Arc::clone(&clients.tally)).await?;
         let client = Peer { address: client, secure, open: held };
         Some(match version {
             Version::Http1 => clients.http1(socket, client),
