@@ -46,20 +46,8 @@ impl Lease {
                     Failed { error: error.into_error(), unsent, refused: false }
                 })
             }
-            Self::Place(place) => {
-                headers::for_http2(&mut request, scheme);
-                let spare = spare(&request);
-                place.sender().try_send_request(request).await.map_err(|mut error| {
-                    let unsent = error.take_message();
-                    let error = error.into_error();
-                    let refusal = Refusal::of(&error);
-                    if unsent.is_some() || refusal == Some(Refusal::Leaving) {
-                        place.retire();
-                    }
-                    let unsent = unsent.or(spare.filter(|_| refusal.is_some()));
-                    Failed { error, unsent, refused: refusal.is_some() }
-                })
-            }
+            // Boxed, so that requests over HTTP/1.1 do not carry room for it along.
+            Self::Place(place) => Box::pin(send_on(place, request, scheme)).await,
         }
     }
 
@@ -77,6 +65,25 @@ impl Lease {
             lease.keep();
         }
     }
+}
+
+async fn send_on(
+    place: &mut shared::Place,
+    mut request: Request<RequestBody>,
+    scheme: &Scheme,
+) -> Result<Response<Incoming>, Failed> {
+    headers::for_http2(&mut request, scheme);
+    let spare = spare(&request);
+    place.sender().try_send_request(request).await.map_err(|mut error| {
+        let unsent = error.take_message();
+        let error = error.into_error();
+        let refusal = Refusal::of(&error);
+        if unsent.is_some() || refusal == Some(Refusal::Leaving) {
+            place.retire();
+        }
+        let unsent = unsent.or(spare.filter(|_| refusal.is_some()));
+        Failed { error, unsent, refused: refusal.is_some() }
+    })
 }
 
 /// The same request once more, if its body was read whole. Its bytes are shared.

@@ -110,7 +110,8 @@ impl Upstream {
         if let Some(lease) = self.kept(offer) {
             return Ok((lease, true));
         }
-        match timeout(self.timeouts.connect, self.open(offer)).await {
+        // Boxed, so that what few requests need is not carried along by each.
+        match timeout(self.timeouts.connect, Box::pin(self.open(offer))).await {
             Ok(Ok(ready)) => {
                 if self.unreachable.swap(false, Relaxed) {
                     tracing::info!(upstream = %self.config.name, "the upstream can be reached again");
