@@ -145,3 +145,52 @@ async fn a_shutdown_waits_for_it_and_then_cuts_it() {
     engine.closed_soon().await;
     assert_eq!(verdict(&rig.record().await), ("upgraded", Some("proxy_shutdown")));
 }
+
+/// Each direction ends by itself.
+#[tokio::test]
+async fn one_end_may_have_said_all_while_the_other_goes_on() {
+    let (mut rig, upstream) = Rig::start().await;
+    let (client, mut engine) = switched(&rig, &upstream).await;
+    let mut client = client.into_stream();
+    tokio::io::AsyncWriteExt::write_all(&mut client, b"last words").await.unwrap();
+    tokio::io::AsyncWriteExt::shutdown(&mut client).await.unwrap();
+    read(&mut engine, b"last words").await;
+    assert_eq!(engine.closed().await, Close::Fin);
+    engine.send("and the answer").await;
+    drop(engine);
+    let mut came = Vec::new();
+    guarded(tokio::io::AsyncReadExt::read_to_end(&mut client, &mut came)).await.unwrap();
+    assert_eq!(came, b"and the answer");
+    assert_eq!(verdict(&rig.record().await), ("upgraded", None));
+}
+
+/// A tunnel keeps its place: clients beyond the bound wait for one to end.
+#[tokio::test]
+async fn tunnels_count_as_connections() {
+    let (rig, upstream) = Rig::with(|setup| setup.config.listen.max_connections = 2).await;
+    let (first, first_engine) = switched(&rig, &upstream).await;
+    let (_second, _other) = switched(&rig, &upstream).await;
+    let mut third = rig.client().await;
+    third.send(request("GET /v1/models", "", "")).await;
+    assert!(upstream.is_untouched().await);
+    drop((first, first_engine));
+    let (mut engine, _) = upstream.asked().await;
+    engine.send(response("200 OK", "", "{}")).await;
+    assert_eq!(third.response().await.status(), 200);
+}
+
+#[tokio::test]
+async fn http_1_0_and_requests_with_a_body_switch_to_nothing() {
+    for ask in [
+        format!("GET /v1/realtime HTTP/1.0\r\nHost: a\r\n{ASK}\r\n").into_bytes(),
+        request("POST /v1/realtime", ASK, "body"),
+    ] {
+        let (rig, upstream) = Rig::start().await;
+        let mut client = rig.client().await;
+        client.send(&ask).await;
+        let (mut engine, request) = upstream.asked().await;
+        assert_eq!(request.head.header("upgrade"), None);
+        engine.send(response("200 OK", "", "{}")).await;
+        assert_eq!(client.response().await.status(), 200);
+    }
+}

@@ -1,5 +1,6 @@
 //! The same promises when one side, or both, speak HTTP/2.
 
+mod attacks;
 mod carriers;
 mod connections;
 mod downstream;
