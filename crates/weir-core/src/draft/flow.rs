@@ -157,7 +157,7 @@ impl Flow {
 mod tests {
     use std::sync::Arc;
 
-    use super::{Arrival, Flow, Watch};
+    use super::{ALL_GAPS, Arrival, Flow, Output, Watch};
     use crate::dialect::Dialect;
     use crate::exchange::ExchangeId;
     use crate::inflight::Inflight;
@@ -166,8 +166,8 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// The gaps between tokens that come with these frames; `false`: with none of its own.
-    fn gaps(frames: &[(u64, Arrival, bool)]) -> Vec<u64> {
+    /// What these frames bring, each with one token; `false`: with none of its own.
+    fn flowed(frames: &[(u64, Arrival, bool)]) -> Output {
         let live = Arc::new(Inflight::new(1)).enter(ExchangeId(1), Stamp(0), Dialect::Chat);
         let mut flow = Flow::new(&Watch { stall_after: Offset(1000 * MS), keep_all_gaps: true });
         let mut timeline = Timeline::default();
@@ -177,8 +177,12 @@ mod tests {
                 flow.seen(Seen::Output { tokens: None, answer: true }, Offset(at * MS), &mut timeline, &live);
             }
         }
-        let gaps = flow.freeze(&live).unwrap().all_gaps.unwrap();
-        gaps.into_iter().map(|gap| gap.0 / MS).collect()
+        flow.freeze(&live).unwrap()
+    }
+
+    /// The gaps between tokens that come with these frames, in ms.
+    fn gaps(frames: &[(u64, Arrival, bool)]) -> Vec<u64> {
+        flowed(frames).all_gaps.unwrap().into_iter().map(|gap| gap.0 / MS).collect()
     }
 
     #[test]
@@ -193,6 +197,15 @@ mod tests {
             (555, Arrival::Awaited, true),
         ];
         assert_eq!(gaps(&frames), [20, 15]);
+    }
+
+    #[test]
+    fn gaps_beyond_the_bound_are_counted_and_not_listed() {
+        let tokens = 2 + ALL_GAPS as u64;
+        let frames: Vec<_> = (1..=tokens).map(|at| (at, Arrival::Awaited, true)).collect();
+        let output = flowed(&frames);
+        assert_eq!(output.gaps.inter_chunk.count, tokens - 1);
+        assert_eq!(output.all_gaps.unwrap(), [Offset(MS); ALL_GAPS]);
     }
 
     #[test]
