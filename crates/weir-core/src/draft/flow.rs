@@ -167,7 +167,7 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     /// What these frames bring, each with one token; `false`: with none of its own.
-    fn flowed(frames: &[(u64, Arrival, bool)]) -> Output {
+    fn output(frames: &[(u64, Arrival, bool)]) -> Output {
         let live = Arc::new(Inflight::new(1)).enter(ExchangeId(1), Stamp(0), Dialect::Chat);
         let mut flow = Flow::new(&Watch { stall_after: Offset(1000 * MS), keep_all_gaps: true });
         let mut timeline = Timeline::default();
@@ -182,7 +182,7 @@ mod tests {
 
     /// The gaps between tokens that come with these frames, in ms.
     fn gaps(frames: &[(u64, Arrival, bool)]) -> Vec<u64> {
-        flowed(frames).all_gaps.unwrap().into_iter().map(|gap| gap.0 / MS).collect()
+        output(frames).all_gaps.unwrap().into_iter().map(|gap| gap.0 / MS).collect()
     }
 
     #[test]
@@ -203,9 +203,9 @@ mod tests {
     fn gaps_beyond_the_bound_are_counted_and_not_listed() {
         let tokens = 2 + ALL_GAPS as u64;
         let frames: Vec<_> = (1..=tokens).map(|at| (at, Arrival::Awaited, true)).collect();
-        let output = flowed(&frames);
-        assert_eq!(output.gaps.inter_chunk.count, tokens - 1);
-        assert_eq!(output.all_gaps.unwrap(), [Offset(MS); ALL_GAPS]);
+        let brought = output(&frames);
+        assert_eq!(brought.gaps.inter_chunk.count, tokens - 1);
+        assert_eq!(brought.all_gaps.unwrap(), [Offset(MS); ALL_GAPS]);
     }
 
     #[test]
