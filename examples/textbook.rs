@@ -25,8 +25,8 @@ use weir_core::tally::Tally;
 use weir_core::timeline::{Mark, Offset};
 use weir_load::engine::{Behaviour, Engine, EngineConfig, Interval, Length};
 use weir_proxy::{
-    Config, Drain, FullStatus, HeaderRules, ListenConfig, Outlet, Server, Timeouts, UpstreamConfig,
-    UpstreamHttp, Wiring,
+    Config, ContextRules, Drain, FullStatus, HeaderRules, ListenConfig, Outlet, Server, Timeouts,
+    UpstreamConfig, UpstreamHttp, Wiring,
 };
 
 const TOKENS: u32 = 50;
@@ -161,6 +161,7 @@ impl Weir {
             timeouts: Timeouts::default(),
             full_status: FullStatus::TooManyRequests,
             headers: HeaderRules::default(),
+            context: ContextRules::default(),
             watch: Watch { stall_after: Offset::from(Duration::from_secs(2)), keep_all_gaps: false },
             request_buffer: 64 * 1024,
         };

@@ -32,7 +32,7 @@ pub(crate) fn draft() -> weir_core::draft::Draft {
 
     use weir_core::dialect::{Dialect, RequestPeek};
     use weir_core::draft::{Draft, Opening, Watch};
-    use weir_core::exchange::{ExchangeId, WallTime};
+    use weir_core::exchange::{Caller, ExchangeId, HttpVersion, WallTime};
     use weir_core::inflight::Inflight;
     use weir_core::reader::ResponseHead;
     use weir_core::timeline::{Offset, Stamp};
@@ -41,9 +41,12 @@ pub(crate) fn draft() -> weir_core::draft::Draft {
     let opening = Opening {
         id: ExchangeId(1),
         request_id: "bench".into(),
+        trace: None,
         received: WallTime(1),
         received_mono: Stamp(0),
         method: "POST".into(),
+        http: HttpVersion::Http11,
+        caller: Caller::default(),
         path: "/v1/chat/completions".into(),
         dialect: Dialect::Chat,
         upstream: "default".into(),

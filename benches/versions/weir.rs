@@ -11,7 +11,7 @@ use weir_core::inflight::Inflight;
 use weir_core::policy::{LaneLimits, Policy};
 use weir_core::tally::Tally;
 use weir_proxy::{
-    Config, Drain, FullStatus, HeaderRules, ListenConfig, Outlet, Server, ServerTls, Timeouts,
+    Config, ContextRules, Drain, FullStatus, HeaderRules, ListenConfig, Outlet, Server, ServerTls, Timeouts,
     UpstreamConfig, UpstreamHttp, Wiring,
 };
 
@@ -36,6 +36,7 @@ pub(crate) fn start(wire: Wire, upstream: SocketAddr, authority: &Authority) -> 
         timeouts: Timeouts::default(),
         full_status: FullStatus::TooManyRequests,
         headers: HeaderRules::default(),
+        context: ContextRules::default(),
         watch: Watch { stall_after: Duration::from_secs(1).into(), keep_all_gaps: false },
         request_buffer: 1 << 20,
     };

@@ -8,8 +8,8 @@ use weir_core::draft::Watch;
 use weir_core::lanes::GLOBAL;
 use weir_core::policy::{LaneLimits, Policy};
 use weir_proxy::{
-    Config, DEFAULT_DRAIN_TIMEOUT, FullStatus, HeaderRules, ListenConfig, Timeouts, UpstreamConfig,
-    UpstreamHttp,
+    Config, ContextRules, DEFAULT_DRAIN_TIMEOUT, FullStatus, HeaderRules, ListenConfig, Timeouts,
+    UpstreamConfig, UpstreamHttp,
 };
 use weir_telemetry::{Destination, TelemetryConfig};
 
@@ -66,7 +66,17 @@ pub(super) fn settings(root: &mut Section<'_, '_>, overrides: &Overrides) -> Opt
         max_pulsing: listen.max_connections,
         ..records
     };
-    let proxy = Config { listen, upstream: upstream?, timeouts, full_status, headers, watch, request_buffer };
+    let context = ContextRules::default();
+    let proxy = Config {
+        listen,
+        upstream: upstream?,
+        timeouts,
+        full_status,
+        headers,
+        context,
+        watch,
+        request_buffer,
+    };
     Some(Settings { proxy, policy, telemetry, admin, drain_timeout, records_queue, log })
 }
 

@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::dialect::Dialect;
 use crate::gaps::GapRecord;
 use crate::outcome::{ErrorType, Outcome};
+use crate::setting::Setting;
 use crate::timeline::{Mark, Offset, Stamp, Timeline};
+use crate::trace::TracePlace;
 use crate::usage::{Provenance, Usage};
 
 /// The ordinal of an exchange within its process.
@@ -25,6 +27,9 @@ pub struct Exchange {
     pub id: ExchangeId,
     /// The client's `x-request-id`, else one made for it.
     pub request_id: Box<str>,
+    /// Its place in a trace; absent where none is continued or begun.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Box<TracePlace>>,
     /// When the request head was read, by the wall clock.
     pub received: WallTime,
     /// The same moment by the monotonic clock; the timeline counts from here.
@@ -52,6 +57,9 @@ pub struct Exchange {
 pub struct Asked {
     /// The HTTP method.
     pub method: Box<str>,
+    /// The version of HTTP that the client speaks.
+    #[serde(default)]
+    pub http: HttpVersion,
     /// The path, without the query, cut at a bound.
     pub path: Box<str>,
     /// The dialect that the path names.
@@ -65,6 +73,47 @@ pub struct Asked {
     pub choices: u32,
     /// Bytes of the request body that were read.
     pub bytes: u64,
+    /// How to generate, as far as the body says so.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    pub settings: Box<[Setting]>,
+    /// On whose behalf. Exporters may be told; files never are.
+    #[serde(skip)]
+    pub caller: Caller,
+}
+
+/// A version of HTTP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum HttpVersion {
+    /// HTTP/1.0.
+    #[serde(rename = "1.0")]
+    Http10,
+    /// HTTP/1.1.
+    #[default]
+    #[serde(rename = "1.1")]
+    Http11,
+    /// HTTP/2.
+    #[serde(rename = "2")]
+    Http2,
+}
+
+impl HttpVersion {
+    /// The version as OpenTelemetry writes it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Http10 => "1.0",
+            Self::Http11 => "1.1",
+            Self::Http2 => "2",
+        }
+    }
+}
+
+/// On whose behalf a request was made, as the client says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Caller {
+    /// The session or conversation.
+    pub session: Option<Box<str>>,
+    /// The end user.
+    pub user: Option<Box<str>>,
 }
 
 /// What came back.
@@ -76,6 +125,9 @@ pub struct Answer {
     pub stream: bool,
     /// The model that the answer names.
     pub model: Option<Box<str>>,
+    /// The id that the answer gives itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<Box<str>>,
     /// The finish reason of each choice that finished, in the order of choices.
     pub finish_reasons: Vec<Box<str>>,
     /// Token counts as the engine reported them.
@@ -150,6 +202,33 @@ pub struct Output {
     pub upstream_stalls: Stalls,
     /// Times in which the client took no bytes, so that the upstream could not be watched.
     pub downstream_stalls: Stalls,
+    /// The first stalls of both kinds, up to [`LISTED_STALLS`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stalls: Vec<Stall>,
+}
+
+/// As many stalls of an exchange are told one by one. All are counted.
+pub const LISTED_STALLS: usize = 16;
+
+/// One interruption of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stall {
+    /// When it began.
+    pub from: Offset,
+    /// How long it was.
+    pub length: Offset,
+    /// Which side was silent.
+    pub side: Side,
+}
+
+/// One of the two sides of an exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    /// The engine.
+    Upstream,
+    /// The client.
+    Downstream,
 }
 
 /// What the gap per token was worked out from.
@@ -269,7 +348,7 @@ pub struct Pulse {
 
 #[cfg(test)]
 mod tests {
-    use super::{Answer, Asked, Exchange, ExchangeId, TokenCount, WallTime};
+    use super::{Answer, Asked, Caller, Exchange, ExchangeId, HttpVersion, TokenCount, WallTime};
     use crate::dialect::Dialect;
     use crate::outcome::Outcome;
     use crate::timeline::{Mark, Offset, Stamp, Timeline};
@@ -285,16 +364,20 @@ mod tests {
         Exchange {
             id: ExchangeId(1),
             request_id: "r".into(),
+            trace: None,
             received: WallTime(1),
             received_mono: Stamp(1),
             request: Asked {
                 method: "POST".into(),
+                http: HttpVersion::Http11,
                 path: "/v1/chat/completions".into(),
                 dialect: Dialect::Chat,
                 model: Some("m".into()),
                 stream: true,
                 choices,
                 bytes: 10,
+                settings: Box::default(),
+                caller: Caller::default(),
             },
             upstream: "default".into(),
             status: Some(200),

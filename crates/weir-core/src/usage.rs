@@ -49,6 +49,9 @@ pub struct Usage {
     pub cache_write_input: Option<u64>,
     /// Output tokens spent on reasoning.
     pub reasoning: Option<u64>,
+    /// What the upstream says that this cost, in 10⁻⁹ US dollars.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_nano_usd: Option<u64>,
 }
 
 impl Usage {
@@ -79,6 +82,7 @@ impl Usage {
             b"total_tokens" => usage.total = walker.unsigned(),
             b"reasoning_tokens" => take(walker, &mut usage.reasoning),
             b"cached_tokens" | b"prompt_cache_hit_tokens" => take(walker, &mut cached),
+            b"cost" => usage.cost_nano_usd = cost(walker),
             b"prompt_tokens_details" | b"input_tokens_details" => {
                 walker.object(|walker, key| match key {
                     b"cached_tokens" => take(walker, &mut usage.cached_input),
@@ -143,6 +147,7 @@ impl Usage {
             cached_input: add(self.cached_input, other.cached_input),
             cache_write_input: add(self.cache_write_input, other.cache_write_input),
             reasoning: add(self.reasoning, other.reasoning),
+            cost_nano_usd: add(self.cost_nano_usd, other.cost_nano_usd),
         }
     }
 }
@@ -150,6 +155,21 @@ impl Usage {
 /// Takes the number at the walker's place, if it is one, and moves past it.
 pub(crate) fn take(walker: &mut Walker<'_>, slot: &mut Option<u64>) {
     *slot = walker.unsigned().or(*slot);
+}
+
+/// A cost in US dollars: a number, or Perplexity's object with a total.
+fn cost(walker: &mut Walker<'_>) -> Option<u64> {
+    let mut total = None;
+    if walker.peek() == Kind::Object {
+        walker.object(|walker, key| match key {
+            b"total_cost" => total = Some(walker.raw()),
+            _ => walker.skip(),
+        });
+    } else {
+        total = Some(walker.raw());
+    }
+    let dollars = serde_json::from_slice::<f64>(total?).ok().filter(|dollars| *dollars >= 0.0)?;
+    Some((dollars * 1e9).round() as u64)
 }
 
 #[cfg(test)]
@@ -179,7 +199,7 @@ mod tests {
     fn null_and_nonsense_are_unknown_not_zero() {
         let usage = Usage::read(br#"{"prompt_tokens":null,"completion_tokens":0}"#).unwrap();
         assert_eq!((usage.input, usage.output), (None, Some(0)));
-        for nothing in ["null", "[]", "3", "{}", r#"{"cost":0.1}"#, r#"{"prompt_tokens":"#] {
+        for nothing in ["null", "[]", "3", "{}", r#"{"cost":null}"#, r#"{"prompt_tokens":"#] {
             assert_eq!(Usage::read(nothing.as_bytes()), None, "{nothing}");
         }
         assert_eq!(Usage::read(br#"{"prompt_tokens":-3,"completion_tokens":"7"}"#), None);
@@ -203,6 +223,23 @@ mod tests {
         let text = serde_json::to_string(&with).unwrap();
         assert!(text.contains(r#""cache_write_input":3"#), "{text}");
         assert_eq!(serde_json::from_str::<Usage>(&text).unwrap(), with);
+    }
+
+    #[test]
+    fn a_cost_is_taken_where_the_upstream_tells_one() {
+        for (cost, expected) in [
+            ("0.00014", Some(140_000)),
+            ("3.5e-8", Some(35)),
+            ("0", Some(0)),
+            (r#"{"input_tokens_cost":1,"total_cost":0.006}"#, Some(6_000_000)),
+            ("-1", None),
+            ("null", None),
+            (r#""0.1""#, None),
+            ("{}", None),
+        ] {
+            let usage = Usage::read(format!(r#"{{"prompt_tokens":9,"cost":{cost}}}"#).as_bytes()).unwrap();
+            assert_eq!((usage.input, usage.cost_nano_usd), (Some(9), expected), "{cost}");
+        }
     }
 
     #[test]

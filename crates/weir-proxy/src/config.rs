@@ -4,8 +4,8 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use http::StatusCode;
 use http::uri::{Authority, PathAndQuery, Scheme, Uri};
+use http::{HeaderName, StatusCode};
 use weir_core::draft::Watch;
 
 use crate::headers::ApiKey;
@@ -24,6 +24,8 @@ pub struct Config {
     pub full_status: FullStatus,
     /// What happens to headers beyond what HTTP asks for.
     pub headers: HeaderRules,
+    /// Whether exchanges belong to traces, and on whose behalf they are made.
+    pub context: ContextRules,
     /// What to watch for in streams.
     pub watch: Watch,
     /// How much of a request body is read before admission, in bytes.
@@ -118,6 +120,29 @@ pub struct HeaderRules {
     pub via: bool,
     /// Add `X-Forwarded-For`, `-Proto` and `-Host` to requests.
     pub forwarded: bool,
+}
+
+/// What is told of an exchange beyond itself.
+#[derive(Clone, Debug, Default)]
+pub struct ContextRules {
+    /// Whether it belongs to a trace.
+    pub trace: TraceRule,
+    /// The header that names the session.
+    pub session_header: Option<HeaderName>,
+    /// The header that names the end user.
+    pub user_header: Option<HeaderName>,
+}
+
+/// Whether exchanges belong to traces (W3C Trace Context).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TraceRule {
+    /// They do not, and the client's headers pass as they came.
+    #[default]
+    Ignore,
+    /// Each continues the client's trace or begins one; the client's headers pass as they came.
+    Join,
+    /// The same, and the upstream is told of our span in place of the client's.
+    Continue,
 }
 
 /// The address that `weir` listens on unless told otherwise.

@@ -21,8 +21,8 @@ mod upstream;
 pub use admission::{Admission, Permit, Rejection};
 pub use clock::{monotonic, wall};
 pub use config::{
-    Config, DEFAULT_DRAIN_TIMEOUT, DEFAULT_LISTEN, FullStatus, HeaderRules, ListenConfig, Timeouts,
-    UpstreamConfig, UpstreamHttp, UpstreamUrl, UpstreamUrlError,
+    Config, ContextRules, DEFAULT_DRAIN_TIMEOUT, DEFAULT_LISTEN, FullStatus, HeaderRules, ListenConfig,
+    Timeouts, TraceRule, UpstreamConfig, UpstreamHttp, UpstreamUrl, UpstreamUrlError,
 };
 pub use drain::Drain;
 pub use headers::{ApiKey, ApiKeyError, KeyRule};

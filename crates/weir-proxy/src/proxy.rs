@@ -14,17 +14,18 @@ use hyper::body::Incoming;
 use tokio::sync::watch;
 use weir_core::dialect::{Dialect, RequestHead};
 use weir_core::draft::{Draft, End, Opening};
-use weir_core::exchange::ExchangeId;
+use weir_core::exchange::{Caller, ExchangeId, HttpVersion};
 use weir_core::inflight::Inflight;
 use weir_core::lanes::Lanes;
 use weir_core::policy::Policy;
 use weir_core::reader::ResponseHead;
 use weir_core::tally::Tally;
 use weir_core::timeline::Mark;
+use weir_core::trace::TracePlace;
 
 use crate::admission::{Admission, Rejection};
 use crate::clock::{monotonic, wall};
-use crate::config::Config;
+use crate::config::{Config, TraceRule};
 use crate::drain::Drain;
 use crate::error::ProxyError;
 use crate::headers::{self, Came, Upgrade};
@@ -126,7 +127,12 @@ impl Proxy {
             _ => self.admit(body, chunked, &asked(dialect, &parts), record).await?,
         };
         record.mark(Mark::Admitted);
-        let came = Came { client: client.address, secure: client.secure, upgrade: upgrade.as_ref() };
+        let came = Came {
+            client: client.address,
+            secure: client.secure,
+            upgrade: upgrade.as_ref(),
+            trace: record.trace().filter(|_| self.config.context.trace == TraceRule::Continue),
+        };
         headers::to_upstream(&mut parts, &self.config.upstream, &self.config.headers, &came);
         let request = Request::from_parts(parts, body);
         let mut response = self.upstream.send(request, upgrade.is_some(), record).await?;
@@ -189,9 +195,12 @@ impl Proxy {
         let opening = Opening {
             id: ExchangeId(id),
             request_id: self.request_id(request.headers(), id),
+            trace: self.place(request.headers()),
             received: wall(),
             received_mono,
             method: request.method().as_str().into(),
+            http: version(request.version()),
+            caller: self.caller(request.headers()),
             path: cut(request.uri().path(), PATH_LIMIT).into(),
             dialect,
             upstream: self.config.upstream.name.clone(),
@@ -199,6 +208,20 @@ impl Proxy {
         let live = self.wiring.inflight.enter(ExchangeId(id), received_mono, dialect);
         let draft = Draft::open(opening, live, &self.config.watch);
         Record::new(draft, self.wiring.outlet.clone(), self.wiring.drain.clone())
+    }
+
+    fn place(&self, headers: &HeaderMap) -> Option<Box<TracePlace>> {
+        let joins = self.config.context.trace != TraceRule::Ignore;
+        joins.then(|| Box::new(headers::trace::place(headers)))
+    }
+
+    fn caller(&self, headers: &HeaderMap) -> Caller {
+        let named = |header: &Option<HeaderName>| {
+            let text = headers.get(header.as_ref()?)?.to_str().ok()?;
+            (!text.is_empty()).then(|| cut(text, CALLER_LIMIT).into())
+        };
+        let rules = &self.config.context;
+        Caller { session: named(&rules.session_header), user: named(&rules.user_header) }
     }
 
     fn request_id(&self, headers: &HeaderMap, id: u64) -> Box<str> {
@@ -210,9 +233,19 @@ impl Proxy {
     }
 }
 
+fn version(version: Version) -> HttpVersion {
+    match version {
+        Version::HTTP_2 => HttpVersion::Http2,
+        Version::HTTP_10 => HttpVersion::Http10,
+        _ => HttpVersion::Http11,
+    }
+}
+
 /// Paths and request ids are cut to this many bytes in records: clients choose them.
 const PATH_LIMIT: usize = 256;
 const REQUEST_ID_LIMIT: usize = 128;
+/// Sessions and users too; trace backends take no more.
+const CALLER_LIMIT: usize = 200;
 
 /// The longest beginning of `text` within `limit` bytes.
 fn cut(text: &str, limit: usize) -> &str {

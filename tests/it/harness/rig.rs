@@ -14,8 +14,8 @@ use weir_core::policy::{LaneLimits, Policy};
 use weir_core::tally::Tally;
 use weir_core::timeline::Offset;
 use weir_proxy::{
-    Config, Drain, FullStatus, HeaderRules, ListenConfig, Outlet, Server, Timeouts, UpstreamConfig,
-    UpstreamHttp, Wiring,
+    Config, ContextRules, Drain, FullStatus, HeaderRules, ListenConfig, Outlet, Server, Timeouts,
+    UpstreamConfig, UpstreamHttp, Wiring,
 };
 
 use super::guarded;
@@ -46,6 +46,7 @@ impl Setup {
             timeouts: Timeouts::default(),
             full_status: FullStatus::TooManyRequests,
             headers: HeaderRules::default(),
+            context: ContextRules::default(),
             watch: Watch { stall_after: Offset::from(Duration::from_secs(1)), keep_all_gaps: true },
             request_buffer: 64 * 1024,
         };

@@ -16,6 +16,8 @@ pub(crate) const ASIDES: usize = 3;
 pub(crate) struct Chunk<'a> {
     /// The model's name, with its quotes; empty if there is none.
     pub(crate) model: &'a [u8],
+    /// The id of the answer, without quotes; empty if there is none.
+    pub(crate) id: &'a [u8],
     pub(crate) output: Output,
     pub(crate) choices: ChoiceCounts,
     pub(crate) tokens: TokenCounts,
@@ -72,6 +74,11 @@ impl<'a> Chunk<'a> {
         }
     }
 
+    /// Takes the answer's id, if it is a string.
+    pub(crate) fn take_id(&mut self, walker: &mut Walker<'a>) {
+        self.id = walker.string().unwrap_or_default();
+    }
+
     /// Takes an error, if it is none of the many ways to say that there is none.
     pub(crate) fn take_error(&mut self, walker: &mut Walker<'a>) {
         // It is looked at first. Errors are rare.
@@ -82,7 +89,7 @@ impl<'a> Chunk<'a> {
     }
 
     /// Takes a string or a whole number that means nothing.
-    pub(crate) fn take_aside(&mut self, slot: usize, walker: &mut Walker<'a>) {
+    pub(crate) fn take_aside(&mut self, slot: usize, walker: &mut Walker<'_>) {
         self.asides[slot] = match walker.peek() {
             Kind::String => walker.string().map(|text| behind_quote(walker, text)),
             Kind::Number => {

@@ -49,6 +49,7 @@ impl Counts {
             cached_input: self.cache_read,
             cache_write_input: self.cache_write,
             reasoning: self.thinking,
+            cost_nano_usd: None,
         };
         (usage != Usage::default()).then_some(usage)
     }
@@ -73,6 +74,7 @@ pub(super) fn read<'a>(event: Event<'a>, counts: &mut Counts, choices: &mut Choi
         b"message" => {
             walker.object(|walker, key| match key {
                 b"model" => chunk.take_model(walker),
+                b"id" => chunk.take_id(walker),
                 b"usage" => counted |= counts.walk(walker),
                 _ => walker.skip(),
             });

@@ -11,6 +11,9 @@ use crate::usage::Usage;
 /// Keys whose strings mean nothing to us, and may differ from event to event.
 const ASIDES: [&[u8]; 3] = [b"obfuscation", b"system_fingerprint", b"id"];
 
+/// The place of the id among these.
+const ID: usize = 2;
+
 /// Reads an event's data, and enters its choices. `None` if it is not a JSON object, or an error in an array.
 pub(super) fn read<'a>(data: &'a [u8], choices: &mut Choices) -> Option<Chunk<'a>> {
     let mut walker = Walker::new(data);
@@ -44,6 +47,9 @@ pub(super) fn read<'a>(data: &'a [u8], choices: &mut Choices) -> Option<Chunk<'a
     });
     if is_error || chunk.error.is_some() {
         chunk.error = Some(chunk.error.unwrap_or_default().or(flat));
+    }
+    if let Some(range) = &chunk.asides[ID] {
+        chunk.id = &data[range.clone()];
     }
     (is_object && walker.finished()).then_some(chunk)
 }

@@ -70,6 +70,7 @@ pub(super) fn read<'a>(event: Event<'a>, choices: &mut Choices) -> Option<Chunk<
         b"response" => {
             walker.object(|walker, key| match key {
                 b"model" => chunk.take_model(walker),
+                b"id" => chunk.take_id(walker),
                 b"error" => chunk.take_error(walker),
                 _ => response.field(walker, key),
             });

@@ -1,6 +1,6 @@
 //! The clockwork of a stream: from events with their arrival times to gaps, stalls and marks.
 
-use crate::exchange::{ItlBasis, Output, Stalls};
+use crate::exchange::{ItlBasis, LISTED_STALLS, Output, Side, Stall, Stalls};
 use crate::inflight::Live;
 use crate::reader::Seen;
 use crate::timeline::{Mark, Offset, Timeline};
@@ -42,6 +42,7 @@ pub(super) struct Flow {
     all_gaps: Vec<Offset>,
     upstream_stalls: Stalls,
     downstream_stalls: Stalls,
+    stalls: Vec<Stall>,
 }
 
 impl Flow {
@@ -57,6 +58,7 @@ impl Flow {
             all_gaps: Vec::new(),
             upstream_stalls: Stalls::default(),
             downstream_stalls: Stalls::default(),
+            stalls: Vec::new(),
         }
     }
 
@@ -64,6 +66,7 @@ impl Flow {
     pub(super) fn arrived(&mut self, at: Offset, arrival: Arrival) {
         if let Arrival::Late(unwatched) = arrival {
             self.downstream_stalls.add(unwatched);
+            self.list(at, unwatched, Side::Downstream);
         }
         if arrival != Arrival::Awaited {
             // Even if this frame completes no event: a gap across it would hold the client's pause.
@@ -108,12 +111,20 @@ impl Flow {
             live.gaps().add(gap.0, tokens);
             if gap > self.watch.stall_after {
                 self.upstream_stalls.add(gap);
+                self.list(at, gap, Side::Upstream);
             }
             if self.watch.keep_all_gaps && self.all_gaps.len() < ALL_GAPS {
                 self.all_gaps.push(gap);
             }
         }
         self.gap_from = awaited.then_some(at);
+    }
+
+    fn list(&mut self, until: Offset, length: Offset, side: Side) {
+        if self.stalls.len() < LISTED_STALLS {
+            let from = Offset(until.0.saturating_sub(length.0));
+            self.stalls.push(Stall { from, length, side });
+        }
     }
 
     pub(super) fn last_arrival(&self) -> Option<Offset> {
@@ -149,6 +160,7 @@ impl Flow {
             all_gaps: self.watch.keep_all_gaps.then_some(self.all_gaps),
             upstream_stalls: self.upstream_stalls,
             downstream_stalls: self.downstream_stalls,
+            stalls: self.stalls,
         })
     }
 }
@@ -157,7 +169,7 @@ impl Flow {
 mod tests {
     use std::sync::Arc;
 
-    use super::{ALL_GAPS, Arrival, Flow, Output, Watch};
+    use super::{ALL_GAPS, Arrival, Flow, LISTED_STALLS, Output, Side, Stall, Watch};
     use crate::dialect::Dialect;
     use crate::exchange::ExchangeId;
     use crate::inflight::Inflight;
@@ -197,6 +209,23 @@ mod tests {
             (555, Arrival::Awaited, true),
         ];
         assert_eq!(gaps(&frames), [20, 15]);
+    }
+
+    #[test]
+    fn the_first_stalls_are_told_one_by_one() {
+        let late = Arrival::Late(Offset(500 * MS));
+        let brought = output(&[
+            (10, Arrival::Awaited, true),
+            (1510, Arrival::Awaited, true),
+            (2100, late, true),
+            (2200, Arrival::Awaited, true),
+        ]);
+        let upstream = Stall { from: Offset(10 * MS), length: Offset(1500 * MS), side: Side::Upstream };
+        let downstream = Stall { from: Offset(1600 * MS), length: Offset(500 * MS), side: Side::Downstream };
+        assert_eq!(brought.stalls, [upstream, downstream]);
+        let many: Vec<_> = (0..40).map(|n| (n * 1100, Arrival::Awaited, true)).collect();
+        let brought = output(&many);
+        assert_eq!((brought.upstream_stalls.count, brought.stalls.len()), (39, LISTED_STALLS));
     }
 
     #[test]

@@ -8,10 +8,13 @@ pub use flow::{Arrival, Watch};
 pub use verdict::End;
 
 use crate::dialect::{Dialect, RequestPeek};
-use crate::exchange::{Answer, Asked, Exchange, ExchangeId, ScanCounts, TokenCount, WallTime};
+use crate::exchange::{
+    Answer, Asked, Caller, Exchange, ExchangeId, HttpVersion, ScanCounts, TokenCount, WallTime,
+};
 use crate::inflight::{Listed, Phase};
 use crate::reader::{Facts, Reader, ResponseHead};
 use crate::timeline::{Mark, Offset, Stamp, Timeline};
+use crate::trace::TracePlace;
 use crate::usage::Provenance;
 
 use flow::Flow;
@@ -28,12 +31,18 @@ pub struct Opening {
     pub id: ExchangeId,
     /// The client's `x-request-id`, else one made for it.
     pub request_id: Box<str>,
+    /// Its place in a trace.
+    pub trace: Option<Box<TracePlace>>,
     /// When the head was read, by the wall clock.
     pub received: WallTime,
     /// The same moment by the monotonic clock.
     pub received_mono: Stamp,
     /// The HTTP method.
     pub method: Box<str>,
+    /// The version of HTTP that the client speaks.
+    pub http: HttpVersion,
+    /// On whose behalf, as far as the head tells.
+    pub caller: Caller,
     /// The path, without the query, cut at a bound.
     pub path: Box<str>,
     /// The dialect that the path names.
@@ -72,6 +81,11 @@ impl Draft {
             flow: Flow::new(watch),
             live,
         }
+    }
+
+    /// The exchange's place in a trace.
+    pub fn trace(&self) -> Option<&TracePlace> {
+        self.opening.trace.as_deref()
     }
 
     /// The request body was read, or as much of it as is buffered, after waiting `waited` for it.
@@ -167,21 +181,27 @@ impl Draft {
             None => Answer { bytes: self.answer_bytes, ..Answer::default() },
         };
         let choices = self.peek.all_choices();
-        let Opening { id, request_id, received, received_mono, method, path, dialect, upstream } =
-            self.opening;
+        let Opening { method, path, http, dialect, mut caller, .. } = self.opening;
+        caller.session = caller.session.or(self.peek.caller.session);
+        caller.user = caller.user.or(self.peek.caller.user);
+        let Opening { id, request_id, trace, received, received_mono, upstream, .. } = self.opening;
         Exchange {
             id,
             request_id,
+            trace,
             received,
             received_mono,
             request: Asked {
                 method,
+                http,
                 path,
                 dialect,
                 model: self.peek.model,
                 stream: self.peek.stream,
                 choices,
                 bytes: self.request_bytes,
+                settings: self.peek.settings,
+                caller,
             },
             upstream,
             status: self.status,
@@ -211,6 +231,7 @@ fn answer_of(facts: &Facts) -> Answer {
     };
     Answer {
         model: facts.model.clone(),
+        id: facts.id.clone(),
         finish_reasons: facts.choices.finish_reasons().map(Into::into).collect(),
         usage,
         tokens,

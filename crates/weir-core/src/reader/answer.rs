@@ -2,7 +2,7 @@
 
 use super::Seen;
 use super::facts::Facts;
-use super::stream::MODEL_LIMIT;
+use super::stream::{ID_LIMIT, MODEL_LIMIT};
 use crate::dialect::chunk::is_reason;
 use crate::dialect::messages::Counts;
 use crate::dialect::responses::Response;
@@ -10,14 +10,15 @@ use crate::dialect::sglang::finish_reason;
 use crate::dialect::{Dialect, ollama};
 use crate::error_class::ErrorText;
 use crate::json::skim::Skim;
-use crate::json::text;
 use crate::json::walk::Walker;
+use crate::json::{text, text_cut};
 use crate::outcome::ErrorType;
 use crate::usage::{Usage, take};
 
 /// What every dialect's answers may say of themselves.
 const KEYS: &[&str] = &[
     "model",
+    "id",
     "usage",
     "timings",
     "error",
@@ -76,6 +77,7 @@ impl Answer {
         facts.terminal = self.skim.is_complete();
         facts.model =
             self.value("model").and_then(|raw| text(raw, MODEL_LIMIT)).filter(|name| !name.is_empty());
+        facts.id = self.value("id").map(|raw| text_cut(raw, ID_LIMIT)).filter(|id| !id.is_empty());
         facts.tokens.reported = self.value("usage").and_then(Usage::read);
         let mut failed =
             self.value("object") == Some(b"\"error\"") || self.value("type") == Some(b"\"error\"");

@@ -85,17 +85,17 @@ impl Choices {
         let slot = &mut self.seen[at].finish_reason;
         let ended = slot.is_none();
         if slot.as_deref().map(str::as_bytes) != Some(reason) {
-            *slot = Some(label(reason));
+            *slot = Some(label(reason, LABEL_LIMIT));
         }
         Entered { begun, ended }
     }
 }
 
 /// The text of a string's inside, bounded.
-fn label(inside: &[u8]) -> Box<str> {
+pub(super) fn label(inside: &[u8], limit: usize) -> Box<str> {
     let mut raw = Vec::with_capacity(inside.len() + 2);
     raw.push(b'"');
     raw.extend_from_slice(inside);
     raw.push(b'"');
-    text_cut(&raw, LABEL_LIMIT)
+    text_cut(&raw, limit)
 }

@@ -14,6 +14,8 @@ pub(super) const LABEL_LIMIT: usize = 64;
 pub struct Facts {
     /// The model that answered: the first name that is not empty.
     pub model: Option<Box<str>>,
+    /// The id that the answer gives itself: the first that is not empty.
+    pub id: Option<Box<str>>,
     /// The choices, and how each ended.
     pub choices: Choices,
     /// As many choices came as were asked for, and each has a finish reason; in a dialect that

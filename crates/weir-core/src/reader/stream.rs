@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 
 use super::Seen;
+use super::choices::label;
 use super::facts::Facts;
 use super::template::Template;
 use crate::dialect::chunk::Chunk;
@@ -16,6 +17,9 @@ use crate::usage::{Provenance, Usage};
 
 /// Model names longer than this are taken for absent.
 pub(super) const MODEL_LIMIT: usize = 256;
+
+/// Ids of answers are cut to this many bytes.
+pub(super) const ID_LIMIT: usize = 128;
 
 /// As many events may tell what a stream speaks. Behind them it is what the path lets expect.
 const TELLING_EVENTS: u8 = 8;
@@ -148,6 +152,9 @@ impl Stream {
     fn tell(&mut self, chunk: &Chunk<'_>, facts: &mut Facts, on: &mut impl FnMut(Seen)) {
         if facts.model.is_none() && !chunk.model.is_empty() {
             facts.model = text(chunk.model, MODEL_LIMIT);
+        }
+        if facts.id.is_none() && !chunk.id.is_empty() {
+            facts.id = Some(label(chunk.id, ID_LIMIT));
         }
         take_usage(chunk, facts);
         let tokens = self.tokens(chunk, facts);

@@ -2,6 +2,7 @@
 //! section 7.6.1).
 
 mod api_key;
+pub(crate) mod trace;
 mod upgrade;
 mod version;
 
@@ -17,6 +18,7 @@ use http::header::{
 };
 use http::uri::PathAndQuery;
 use http::{Method, StatusCode, Uri, Version, request, response};
+use weir_core::trace::TracePlace;
 
 use crate::config::{HeaderRules, UpstreamConfig};
 use crate::error::ProxyError;
@@ -84,6 +86,8 @@ pub(crate) struct Came<'a> {
     /// Under TLS.
     pub(crate) secure: bool,
     pub(crate) upgrade: Option<&'a Upgrade>,
+    /// The place in a trace that the upstream is told of.
+    pub(crate) trace: Option<&'a TracePlace>,
 }
 
 /// Turns a client's request head, in the form of HTTP/1.1, into the one that the upstream gets.
@@ -117,6 +121,9 @@ pub(crate) fn to_upstream(
     }
     if let Some(upgrade) = came.upgrade {
         upgrade.ask(&mut parts.headers);
+    }
+    if let Some(place) = came.trace {
+        trace::tell(&mut parts.headers, place);
     }
     if let Some(key) = &upstream.api_key {
         key.apply(&mut parts.headers);
@@ -198,8 +205,12 @@ mod tests {
         }
     }
 
-    const CAME: Came<'_> =
-        Came { client: std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), secure: false, upgrade: None };
+    const CAME: Came<'_> = Came {
+        client: std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST),
+        secure: false,
+        upgrade: None,
+        trace: None,
+    };
 
     fn head(build: http::request::Builder) -> http::request::Parts {
         build.body(()).unwrap().into_parts().0

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use weir_core::draft::{Draft, End};
 use weir_core::exchange::Exchange;
 use weir_core::timeline::Mark;
+use weir_core::trace::TracePlace;
 
 use crate::admission::Permit;
 use crate::clock::monotonic;
@@ -34,6 +35,11 @@ impl Record {
     /// The draft, until the record is closed.
     pub(crate) fn draft(&mut self) -> Option<&mut Draft> {
         self.draft.as_deref_mut()
+    }
+
+    /// The exchange's place in a trace.
+    pub(crate) fn trace(&self) -> Option<&TracePlace> {
+        self.draft.as_deref().and_then(Draft::trace)
     }
 
     /// A moment of the exchange is now.

@@ -4,6 +4,7 @@ use serde::Serialize;
 use weir_core::exchange::{Exchange, Output, Stalls, Unpacked};
 use weir_core::gaps::{Bins, COARSE, FINE, Scale};
 use weir_core::timeline::{Mark, Offset, Timeline};
+use weir_core::trace::TraceId;
 use weir_core::usage::Usage;
 
 use crate::clock::rfc3339;
@@ -24,6 +25,8 @@ pub(super) struct Line<'a> {
 #[derive(Debug, Serialize)]
 struct Request<'a> {
     request_id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace_id: Option<TraceId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     received: Option<String>,
     received_mono_ns: u64,
@@ -73,6 +76,8 @@ struct UsageFields {
     cache_write_input: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost_usd: Option<f64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -151,6 +156,7 @@ impl<'a> Request<'a> {
         let asked = &exchange.request;
         Self {
             request_id: &exchange.request_id,
+            trace_id: exchange.trace.as_ref().map(|trace| trace.trace_id),
             received: rfc3339(exchange.received),
             received_mono_ns: exchange.received_mono.0,
             model: asked.model.as_deref(),
@@ -184,8 +190,10 @@ impl<'a> Answer<'a> {
 
 impl UsageFields {
     fn of(usage: &Usage) -> Self {
-        let &Usage { input, output, total, cached_input, cache_write_input, reasoning } = usage;
-        Self { input, output, total, cached_input, cache_write_input, reasoning }
+        let &Usage { input, output, total, cached_input, cache_write_input, reasoning, cost_nano_usd } =
+            usage;
+        let cost_usd = cost_nano_usd.map(|cost| cost as f64 / 1e9);
+        Self { input, output, total, cached_input, cache_write_input, reasoning, cost_usd }
     }
 }
 

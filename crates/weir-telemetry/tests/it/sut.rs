@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::task::TaskTracker;
 use weir_core::dialect::Dialect;
 use weir_core::exchange::{
-    Answer, Asked, Exchange, ExchangeId, ItlBasis, Output, Stalls, TokenCount, WallTime,
+    Answer, Asked, Caller, Exchange, ExchangeId, HttpVersion, ItlBasis, Output, Stalls, TokenCount, WallTime,
 };
 use weir_core::gaps::GapCell;
 use weir_core::inflight::Inflight;
@@ -105,6 +105,7 @@ pub(crate) fn stream(id: u64, model: &str) -> Exchange {
         all_gaps: None,
         upstream_stalls: Stalls::default(),
         downstream_stalls: Stalls { count: 1, total: Offset(5 * MS), longest: Offset(5 * MS) },
+        stalls: Vec::new(),
     };
     let answer = Answer {
         bytes: 400,
@@ -153,16 +154,20 @@ pub(crate) fn exchange(
     }
     let request = Asked {
         method: "POST".into(),
+        http: HttpVersion::Http11,
         path: "/v1/chat/completions".into(),
         dialect: Dialect::Chat,
         model: model.map(Into::into),
         stream: true,
         choices: 1,
         bytes: 77,
+        settings: Box::default(),
+        caller: Caller::default(),
     };
     Exchange {
         id: ExchangeId(id),
         request_id: format!("request-{id}").into(),
+        trace: None,
         received: WallTime(1_709_210_096_000_000_070),
         received_mono: Stamp(clock().0 - 151 * MS),
         request,

@@ -2,13 +2,16 @@
 
 mod form;
 mod parameters;
+mod settings;
 #[cfg(test)]
 mod tests;
 
 use super::Dialect;
+use crate::exchange::Caller;
 use crate::json::skim::Skim;
 use crate::json::text;
 use crate::json::walk::{Kind, Walker};
+use crate::setting::Setting;
 
 use form::Form;
 
@@ -45,6 +48,10 @@ pub struct RequestPeek {
     pub background: bool,
     /// Whether the body ended inside what was seen, so that what is absent here is absent there.
     pub complete: bool,
+    /// How to generate.
+    pub settings: Box<[Setting]>,
+    /// On whose behalf.
+    pub caller: Caller,
 }
 
 /// How many prompts a request has.
@@ -67,6 +74,8 @@ impl Default for RequestPeek {
             echo: false,
             background: false,
             complete: false,
+            settings: Box::default(),
+            caller: Caller::default(),
         }
     }
 }
@@ -113,6 +122,8 @@ impl RequestPeek {
             echo: is_true("echo"),
             background: is_true("background"),
             complete: skim.is_complete(),
+            settings: settings::read(&skim),
+            caller: caller(&skim),
         }
     }
 
@@ -133,7 +144,54 @@ impl RequestPeek {
 }
 
 /// What a body may say, whatever its dialect.
-const KEYS: &[&str] = &["model", "stream", "n", "stream_options", "echo", "background", "sampling_params"];
+const KEYS: &[&str] = &[
+    "model",
+    "stream",
+    "n",
+    "stream_options",
+    "echo",
+    "background",
+    "sampling_params",
+    "options",
+    "parameters",
+    "temperature",
+    "top_p",
+    "top_k",
+    "max_tokens",
+    "max_completion_tokens",
+    "max_output_tokens",
+    "frequency_penalty",
+    "presence_penalty",
+    "seed",
+    "stop",
+    "stop_sequences",
+    "service_tier",
+    "reasoning_effort",
+    "reasoning",
+    "response_format",
+    "user",
+    "safety_identifier",
+    "metadata",
+    "conversation",
+];
+
+/// Longer names of users and sessions are taken for absent.
+const CALLER_LIMIT: usize = 200;
+
+/// The user, as OpenAI and Anthropic have it; the conversation, as Responses has it.
+fn caller(skim: &Skim) -> Caller {
+    let own = |key| skim.value(key).and_then(|raw| text(raw, CALLER_LIMIT));
+    let nested = |key, wanted| {
+        let raw = inside(skim, key, wanted, |walker| Some(walker.raw()))?;
+        text(raw, CALLER_LIMIT)
+    };
+    let user = own("user").or_else(|| own("safety_identifier")).or_else(|| nested("metadata", b"user_id"));
+    let session = own("conversation").or_else(|| nested("conversation", b"id"));
+    Caller {
+        session: session.filter(|session| !session.is_empty()),
+        user: user.filter(|user| !user.is_empty()),
+    }
+}
 
 /// The keys under which several prompts may stand, each of which is answered on its own.
 fn prompt_keys(dialect: Dialect) -> &'static [&'static str] {

@@ -69,6 +69,7 @@ fn a_whole_stream_of_thought_text_and_a_tool() {
         cached_input: Some(100),
         cache_write_input: Some(5),
         reasoning: None,
+        cost_nano_usd: None,
     };
     assert_eq!(facts.usage(), Some((expected, Provenance::Reported)));
 }

@@ -16,6 +16,8 @@ fn takes_what_it_needs_and_nothing_from_inside() {
         echo: false,
         background: false,
         complete: true,
+        settings: Box::default(),
+        caller: Caller::default(),
     };
     assert_eq!(peek(CHAT, body), expected);
     assert_eq!(expected.all_choices(), 2);

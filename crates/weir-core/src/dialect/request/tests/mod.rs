@@ -1,9 +1,11 @@
 mod bodies;
 mod forms;
 mod noise;
+mod settings;
 
 use super::{Prompts, RequestHead, RequestPeek};
 use crate::dialect::Dialect;
+use crate::exchange::Caller;
 
 fn head<'a>(path: &'a str, content_type: &'a str) -> RequestHead<'a> {
     RequestHead { dialect: Dialect::of("POST", path), path, content_type: Some(content_type.as_bytes()) }

@@ -38,6 +38,7 @@ fn a_whole_chat_with_padding_and_usage() {
         cached_input: Some(16),
         cache_write_input: Some(4),
         reasoning: Some(9),
+        cost_nano_usd: None,
     };
     assert_eq!(facts.usage(), Some((expected, Provenance::Reported)));
 }
