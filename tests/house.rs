@@ -107,7 +107,8 @@ fn keys_agree_with_the_documented_file() {
             (Some(_), HAS_TO_BE_GIVEN) => {}
             (Some(value), default) => assert_eq!(value, default, "{key} in proxy.toml is not at its default"),
             (None, default) => {
-                let unset = default.starts_with("not set") || default.starts_with("as in");
+                let named = key.contains("NAME");
+                let unset = named || default.starts_with("not set") || default.starts_with("as in");
                 assert!(unset, "{key} is commented out in proxy.toml but has a default: {default}");
             }
         }
@@ -123,11 +124,20 @@ fn keys_agree_with_the_documentation() {
 /// How the documentation says that a key has no default.
 const HAS_TO_BE_GIVEN: &str = "none: has to be given";
 
+/// A file with every section that a name has to be given to, and what has to be given in it.
+const LEAST: &str = r#"
+[upstream]
+url = "http://127.0.0.1:8000"
+[admission.models."NAME"]
+[otlp.destinations."NAME"]
+endpoint = "http://127.0.0.1:4318"
+"#;
+
 /// Every key that weir knows, with its default, by what it says itself.
 fn known_keys() -> BTreeMap<String, String> {
     let file =
         Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("least-{:?}.toml", std::thread::current().id()));
-    fs::write(&file, "[upstream]\nurl = \"http://127.0.0.1:8000\"\n[admission.models.\"NAME\"]\n").unwrap();
+    fs::write(&file, LEAST).unwrap();
     let mut keys = BTreeMap::new();
     let mut section = "";
     let effective = weir_check(&file);

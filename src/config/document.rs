@@ -56,7 +56,7 @@ impl<'a> Document<'a> {
         found.retain(|mistake| match &mistake.place {
             Place::Line(line, _) => self.sound && !self.broken.contains_key(line),
             Place::File | Place::Nowhere => self.sound,
-            Place::Flag(_) => true,
+            Place::Flag(_) | Place::Variable(_) => true,
         });
         found.extend(self.broken.values().cloned());
         found
@@ -86,6 +86,11 @@ pub(super) fn literal(value: &DeValue<'_>) -> Option<String> {
         DeValue::String(text) => Some(quoted(text)),
         DeValue::Integer(number) => Some(number.to_string()),
         DeValue::Boolean(value) => Some(value.to_string()),
-        DeValue::Float(_) | DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => None,
+        DeValue::Float(number) => Some(number.to_string()),
+        DeValue::Array(values) => {
+            let values: Option<Vec<_>> = values.iter().map(|value| literal(value.get_ref())).collect();
+            Some(format!("[{}]", values?.join(", ")))
+        }
+        DeValue::Datetime(_) | DeValue::Table(_) => None,
     }
 }

@@ -29,6 +29,8 @@ pub(super) enum Place {
     Line(usize, Option<usize>),
     /// In a flag.
     Flag(&'static str),
+    /// In a variable of the environment that stands for a key.
+    Variable(&'static str),
     /// Nowhere: there is no file, and it is a default or missing.
     Nowhere,
 }
@@ -36,6 +38,8 @@ pub(super) enum Place {
 impl Mistakes {
     pub(super) fn new(file: Option<String>, mut list: Vec<Mistake>) -> Self {
         list.sort();
+        // A variable that stands for two keys is read twice.
+        list.dedup();
         Self { file, list }
     }
 
@@ -57,7 +61,7 @@ impl Place {
             Place::File => file.to_owned(),
             Place::Line(line, None) => format!("{file}:{line}"),
             Place::Line(line, Some(column)) => format!("{file}:{line}:{column}"),
-            Place::Flag(flag) => (*flag).to_owned(),
+            Place::Flag(name) | Place::Variable(name) => (*name).to_owned(),
             Place::Nowhere => String::new(),
         }
     }

@@ -8,13 +8,14 @@ use weir_core::draft::Watch;
 use weir_core::lanes::GLOBAL;
 use weir_core::policy::{LaneLimits, Policy};
 use weir_proxy::{
-    Config, ContextRules, DEFAULT_DRAIN_TIMEOUT, FullStatus, HeaderRules, ListenConfig, Timeouts,
-    UpstreamConfig, UpstreamHttp,
+    Config, DEFAULT_DRAIN_TIMEOUT, FullStatus, HeaderRules, ListenConfig, Timeouts, UpstreamConfig,
+    UpstreamHttp,
 };
-use weir_telemetry::{Destination, TelemetryConfig};
+use weir_telemetry::{Destination, TelemetryConfig, UpstreamFacts};
 
 use super::error::Place;
 use super::kinds::{Address, Choice, Count, FilePath, Name, Size, Span, Switch, Target, Url};
+use super::otlp::otlp;
 use super::section::{Key, Section};
 use super::security::{api_key, client_tls, server_tls};
 use super::{LogConfig, LogFormat, Overrides, Settings};
@@ -58,25 +59,20 @@ pub(super) fn settings(root: &mut Section<'_, '_>, overrides: &Overrides) -> Opt
     let headers = root.section("headers", headers);
     let watch = root.section("stream", stream);
     let (records, records_queue) = root.section("records", |section| records(section, overrides));
+    let (otlp, context) = root.section("otlp", otlp);
     let log = root.section("log", |section| log(section, overrides));
     let telemetry = TelemetryConfig {
         known_models: policy.models.keys().map(|name| name.clone().into()).collect(),
         stall_after: watch.stall_after.as_duration(),
         // As many as if each connection carried one exchange; those beyond run unlisted, and counted.
         max_pulsing: listen.max_connections,
+        otlp,
+        upstreams: upstream.iter().map(|(_, facts)| facts.clone()).collect(),
+        secure: listen.tls.is_some(),
         ..records
     };
-    let context = ContextRules::default();
-    let proxy = Config {
-        listen,
-        upstream: upstream?,
-        timeouts,
-        full_status,
-        headers,
-        context,
-        watch,
-        request_buffer,
-    };
+    let (upstream, _) = upstream?;
+    let proxy = Config { listen, upstream, timeouts, full_status, headers, context, watch, request_buffer };
     Some(Settings { proxy, policy, telemetry, admin, drain_timeout, records_queue, log })
 }
 
@@ -120,16 +116,19 @@ fn admin(
     address.value
 }
 
-fn upstream(section: &mut Section<'_, '_>, overrides: &Overrides) -> Option<UpstreamConfig> {
+fn upstream(section: &mut Section<'_, '_>, overrides: &Overrides) -> Option<(UpstreamConfig, UpstreamFacts)> {
     let name = section.value("name", Name, "default".into());
     let url = section.required("url", "--upstream", overrides.upstream.as_deref(), Url);
     let http = section.value("http", Choice(HTTP), UpstreamHttp::Auto);
+    let provider = section.optional("provider", Name, "told by the dialect").map(|provider| provider.value);
     let api_key = api_key(section);
     let max_idle = section.value("max_idle", Count { min: 0, max: MANY }, 256);
     // Engines commonly close what was unused for 5 s.
     let idle_timeout = section.value("idle_timeout", Span { min: MILLI, max: HOUR }, Duration::from_secs(4));
     let tls = section.section("tls", |section| client_tls(section, url.as_ref()));
-    Some(UpstreamConfig { name, url: url?, http, tls, api_key, max_idle, idle_timeout })
+    let url = url?;
+    let facts = UpstreamFacts { name: name.clone(), provider, address: url.host().into(), port: url.port() };
+    Some((UpstreamConfig { name, url, http, tls, api_key, max_idle, idle_timeout }, facts))
 }
 
 fn timeouts(section: &mut Section<'_, '_>) -> (Timeouts, Duration) {

@@ -22,8 +22,8 @@ pub(super) trait Kind {
     /// Writes a value so that it can be read again.
     fn show(&self, value: &Self::Value) -> String;
 
-    /// Whether a file may only name where it comes from: the environment.
-    fn is_secret(&self) -> bool {
+    /// Whether this text, as it stands in a file, gives away what only the environment may hold.
+    fn gives_away(&self, _text: &str) -> bool {
         false
     }
 }
@@ -34,6 +34,7 @@ pub(super) enum Raw<'a> {
     /// `None` is a number beyond 64 bits.
     Integer(Option<i64>),
     Boolean(bool),
+    Float(f64),
     /// What no key takes, by its name.
     Other(&'static str),
 }
@@ -51,7 +52,7 @@ pub(super) enum Fault {
 }
 
 impl Raw<'_> {
-    fn text(&self) -> Result<&str, Fault> {
+    pub(super) fn text(&self) -> Result<&str, Fault> {
         match self {
             Raw::Text(text) => Ok(text),
             _ => Err(Fault::Type),
@@ -63,6 +64,7 @@ impl Raw<'_> {
             Raw::Text(_) => "string",
             Raw::Integer(_) => "integer",
             Raw::Boolean(_) => "boolean",
+            Raw::Float(_) => "float",
             Raw::Other(name) => name,
         }
     }
@@ -304,8 +306,8 @@ impl Kind for Secret {
         quoted("***")
     }
 
-    fn is_secret(&self) -> bool {
-        true
+    fn gives_away(&self, text: &str) -> bool {
+        !text.contains("${")
     }
 }
 

@@ -6,9 +6,13 @@
 
 mod document;
 mod effective;
+mod endpoint;
 mod error;
 mod file;
 mod kinds;
+mod layered;
+mod lists;
+mod otlp;
 mod reader;
 mod section;
 mod security;

@@ -27,11 +27,12 @@ pub(super) struct Key<'f> {
 }
 
 /// A value and where it comes from.
+#[derive(Clone)]
 pub(super) struct Setting<T> {
     pub(super) value: T,
     pub(super) place: Place,
     /// As TOML; variables of the environment stay names.
-    shown: String,
+    pub(super) shown: String,
 }
 
 enum Asked<T> {
@@ -208,6 +209,79 @@ impl<'r, 'a> Section<'r, 'a> {
         (table, place)
     }
 
+    /// Whether the file has a key here.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.table.is_some_and(|table| table.contains_key(name))
+    }
+
+    /// Whether a variable of the environment holds anything.
+    pub(super) fn is_set(&self, name: &str) -> bool {
+        self.environment(name).is_some()
+    }
+
+    /// What a variable of the environment holds; an empty one counts as absent. So does one that is
+    /// not UTF-8, which nothing can be read from.
+    pub(super) fn environment(&self, name: &str) -> Option<String> {
+        (self.reader.env)(name)?.into_string().ok().filter(|text| !text.trim().is_empty())
+    }
+
+    /// The value of a key that the file has, which stands above these variables. `None` is a mistake.
+    pub(super) fn given<K: Kind>(
+        &mut self,
+        name: &'static str,
+        kind: &K,
+        above: &[&str],
+    ) -> Option<Setting<K::Value>> {
+        let Asked::Given(setting) = self.ask(&name.into(), kind) else { return None };
+        let from = self.reader.name(&setting.place);
+        let from = if above.is_empty() { from } else { format!("{from}, above {}", above.join(", ")) };
+        self.reader.effective.value(name, &setting.shown, from);
+        Some(setting)
+    }
+
+    /// Makes a key known that the file does not have.
+    pub(super) fn known(&mut self, name: &'static str) {
+        self.asked.push(name);
+        self.reader.asked(&self.path, name);
+    }
+
+    /// Shows a key that has no value.
+    pub(super) fn absent(&mut self, name: &str, meaning: &str) {
+        self.reader.effective.absent(name, meaning);
+    }
+
+    /// Shows a setting under a name.
+    pub(super) fn show_as<T>(&mut self, name: &str, setting: &Setting<T>) {
+        let from = self.reader.name(&setting.place);
+        self.reader.effective.value(name, &setting.shown, from);
+    }
+
+    /// Reads a text that comes from elsewhere than the file.
+    pub(super) fn read_text<K: Kind>(
+        &mut self,
+        name: &'static str,
+        kind: &K,
+        text: &str,
+        place: Place,
+    ) -> Option<Setting<K::Value>> {
+        // Numbers are text there.
+        let raw = text.trim().parse().map_or(Raw::Text(text), |number| Raw::Integer(Some(number)));
+        let read = self.read(name, kind, &raw, &place);
+        let value = read?;
+        let shown = kind.show(&value);
+        Some(Setting { value, place, shown })
+    }
+
+    /// Shows a default.
+    pub(super) fn show_default(&mut self, name: &str, shown: &str) {
+        self.reader.effective.value(name, shown, "default".to_owned());
+    }
+
+    /// Where the section stands.
+    pub(super) fn place(&self) -> Place {
+        self.place.clone()
+    }
+
     fn or_else<K: Kind>(
         &mut self,
         key: &Key<'_>,
@@ -255,7 +329,7 @@ impl<'r, 'a> Section<'r, 'a> {
             return Asked::Absent;
         };
         let (place, value) = (self.reader.place(key.span().start), value.get_ref());
-        if kind.is_secret() && value.as_str().is_some_and(|text| !text.contains("${")) {
+        if value.as_str().is_some_and(|text| kind.gives_away(text)) {
             self.refuse(name, &place, format!("a secret in the file; allowed: {}", kind.allowed()));
             return Asked::Wrong;
         }
@@ -274,6 +348,7 @@ impl<'r, 'a> Section<'r, 'a> {
                 Raw::Integer(i64::from_str_radix(number.as_str(), number.radix()).ok())
             }
             (None, DeValue::Boolean(value)) => Raw::Boolean(*value),
+            (None, DeValue::Float(number)) => number.as_str().parse().map_or(Raw::Other("float"), Raw::Float),
             (None, other) => Raw::Other(other.type_str()),
         };
         match (self.read(name, kind, &raw, &place), literal(value)) {

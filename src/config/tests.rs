@@ -1,5 +1,7 @@
 //! What is read, what is refused and in which words.
 
+mod otlp;
+
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -153,7 +155,7 @@ const BROKEN: &[(&str, &[&str])] = &[
         "[lisen]\naddress = 3\n",
         &[
             "weir.toml:3: lisen: unknown section; did you mean `listen`? allowed: listen, admin, upstream, timeouts, \
-           admission, headers, stream, records, log",
+           admission, headers, stream, records, otlp, log",
         ],
     ),
     (
@@ -251,6 +253,24 @@ const BROKEN: &[(&str, &[&str])] = &[
         &[
             "weir.toml:4: timeouts.idle: not a duration; allowed: a duration from 1ms to 1day, such as \"250ms\" \
            or \"5s\"",
+        ],
+    ),
+    (
+        "[otlp]\nendpoint = \"http://a@b:1\"\nheaders = \"api-key=abc\"\nsample_ratio = 1.5\nprotocol = \"http/json\"\n",
+        &[
+            "weir.toml:4: otlp.endpoint: not such a URL; allowed: http://HOST[:PORT][/BASE] or https://HOST[:PORT][/BASE]",
+            "weir.toml:5: otlp.headers: a secret in the file; allowed: NAME=VALUE,NAME=VALUE, with \"${NAME}\" for a \
+             secret in the environment",
+            "weir.toml:6: otlp.sample_ratio: too large; allowed: a number from 0 to 1, such as 0.1",
+            "weir.toml:7: otlp.protocol: not one of the choices; allowed: \"http/protobuf\" or \"grpc\"",
+        ],
+    ),
+    (
+        "[otlp.destinations.a]\nheaders = \"authorization=Bearer ${KEY}\"\n[otlp.tls]\ncertificate = \"/x\"\n",
+        &[
+            "weir.toml:3: otlp.destinations.\"a\".endpoint: missing; allowed: http://HOST[:PORT][/BASE] or \
+             https://HOST[:PORT][/BASE]",
+            "weir.toml:6: otlp.tls.key: missing beside certificate; allowed: both or neither",
         ],
     ),
     // Breaks of the grammar; the first three leave the rest in no doubt.

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use crate::otlp::config::OtlpConfig;
+
 /// The resolved configuration of the pipeline and its recorders.
 #[derive(Clone, Debug)]
 pub struct TelemetryConfig {
@@ -21,6 +23,12 @@ pub struct TelemetryConfig {
     /// How many exchanges in flight send pulses while they run: as many as the in-flight table
     /// lists. Those beyond it send one pulse at their end.
     pub max_pulsing: usize,
+    /// Where traces and metrics are sent, if they are.
+    pub otlp: Option<OtlpConfig>,
+    /// What is known of the upstreams.
+    pub upstreams: Vec<UpstreamFacts>,
+    /// Whether clients connect by TLS.
+    pub secure: bool,
     /// How long shutting down may take to hand on what is queued and to write it.
     pub flush_timeout: Duration,
 }
@@ -34,9 +42,26 @@ impl Default for TelemetryConfig {
             max_models: 64,
             stall_after: Duration::from_secs(1),
             max_pulsing: 16_384,
+            otlp: None,
+            upstreams: Vec::new(),
+            secure: false,
             flush_timeout: Duration::from_secs(5),
         }
     }
+}
+
+/// What is known of an upstream beside what comes from it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UpstreamFacts {
+    /// Its name in records.
+    pub name: Box<str>,
+    /// Whose kind of API it has, as OpenTelemetry's `gen_ai.provider.name` names it; absent where the
+    /// dialect of a request is to tell.
+    pub provider: Option<Box<str>>,
+    /// The host.
+    pub address: Box<str>,
+    /// The port.
+    pub port: u16,
 }
 
 /// Where lines are written.

@@ -7,6 +7,7 @@
 pub mod clock;
 pub mod config;
 pub mod names;
+pub mod otlp;
 pub mod pipeline;
 pub mod record_file;
 
@@ -18,6 +19,6 @@ mod rate_limit;
 mod recorder;
 mod self_metrics;
 
-pub use config::{Destination, TelemetryConfig};
+pub use config::{Destination, TelemetryConfig, UpstreamFacts};
 pub use pipeline::{Inputs, Pipeline, PipelineHandle};
 pub use record_file::{RecordError, Records, read_records};

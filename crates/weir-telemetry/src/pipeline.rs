@@ -18,6 +18,7 @@ use weir_core::timeline::Offset;
 use crate::access_log::AccessLog;
 use crate::clock::{self, Clock};
 use crate::config::TelemetryConfig;
+use crate::otlp::{Otlp, Surroundings};
 use crate::prometheus::{Live, Prometheus};
 use crate::pulses::Pulses;
 use crate::record_file::RecordFile;
@@ -85,6 +86,8 @@ impl Pipeline {
     ) -> io::Result<PipelineHandle> {
         let clock = inputs.clock;
         let started = clock::wall();
+        let scheme = if config.secure { "https" } else { "http" };
+        let around = Surroundings { upstreams: config.upstreams, scheme };
         let recorders = Recorders {
             prometheus: Prometheus::new(&config.known_models, config.max_models),
             access_log: match &config.access_log {
@@ -93,6 +96,10 @@ impl Pipeline {
             },
             record: match &config.record {
                 Some(path) => Some(RecordFile::open(path, started, clock)?),
+                None => None,
+            },
+            otlp: match config.otlp {
+                Some(otlp) => Some(Otlp::start(otlp, &around, clock)?),
                 None => None,
             },
         };
@@ -151,7 +158,7 @@ impl Pipeline {
         if let Some(pulse) = self.pulses.last(&exchange) {
             self.recorders.record(&Observation::Pulse(Box::new(pulse)));
         }
-        self.recorders.record(&Observation::Exchange(exchange));
+        self.recorders.take(exchange);
     }
 
     fn tick(&mut self) {
@@ -208,6 +215,7 @@ struct Recorders {
     prometheus: Prometheus,
     access_log: Option<AccessLog>,
     record: Option<RecordFile>,
+    otlp: Option<Otlp>,
 }
 
 impl Recorders {
@@ -218,6 +226,16 @@ impl Recorders {
         }
         if let Some(record) = &mut self.record {
             record.record(observation);
+        }
+    }
+
+    /// Takes in an exchange, which the export keeps.
+    fn take(&mut self, exchange: Box<Exchange>) {
+        let kept = self.otlp.as_ref().is_some_and(|otlp| otlp.keeps(&exchange));
+        let observation = Observation::Exchange(exchange);
+        self.record(&observation);
+        if let (Some(otlp), Observation::Exchange(exchange)) = (&mut self.otlp, observation) {
+            otlp.offer(*exchange, kept);
         }
     }
 
@@ -232,6 +250,11 @@ impl Recorders {
                 record.writer.finish(limit).await;
             }
         };
-        tokio::join!(access_log, record);
+        let otlp = async {
+            if let Some(otlp) = self.otlp {
+                otlp.finish(limit).await;
+            }
+        };
+        tokio::join!(access_log, record, otlp);
     }
 }

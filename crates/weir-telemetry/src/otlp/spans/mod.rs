@@ -1,0 +1,116 @@
+//! The spans of an exchange, built from its record when it is over.
+//!
+//! A server span is the exchange as its client sees it. Below it stands the call of the model, and
+//! below that its phases. All end with the exchange, whichever way it ended.
+
+mod attributes;
+mod backends;
+mod genai;
+mod http;
+mod phases;
+mod verdict;
+
+use opentelemetry_proto::tonic::trace::v1::Span;
+use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
+use weir_core::exchange::Exchange;
+use weir_core::timeline::{Mark, Offset};
+use weir_core::trace::{SpanId, TracePlace};
+
+use super::config::SpanRules;
+use crate::config::UpstreamFacts;
+use attributes::Attributes;
+
+/// Says in a span's flags whether its parent came over the network, and that this is known.
+const PARENT_KNOWN: u32 = 0x100;
+const PARENT_REMOTE: u32 = 0x200;
+const SAMPLED: u32 = 1;
+
+/// What spans are written by.
+#[derive(Debug)]
+pub(super) struct SpanWriter {
+    rules: SpanRules,
+    as_root: bool,
+    upstreams: Vec<UpstreamFacts>,
+    scheme: &'static str,
+}
+
+/// One exchange with what is known around it.
+#[derive(Clone, Copy, Debug)]
+struct Subject<'a> {
+    exchange: &'a Exchange,
+    place: &'a TracePlace,
+    rules: &'a SpanRules,
+    as_root: bool,
+    upstream: Option<&'a UpstreamFacts>,
+    scheme: &'static str,
+}
+
+impl SpanWriter {
+    pub(super) fn new(
+        rules: SpanRules,
+        as_root: bool,
+        upstreams: Vec<UpstreamFacts>,
+        scheme: &'static str,
+    ) -> Self {
+        Self { rules, as_root, upstreams, scheme }
+    }
+
+    /// The spans of an exchange; none for one without a place in a trace.
+    pub(super) fn spans(&self, exchange: &Exchange) -> Vec<Span> {
+        let Some(place) = &exchange.trace else { return Vec::new() };
+        let upstream = self.upstreams.iter().find(|upstream| upstream.name == exchange.upstream);
+        let subject = Subject {
+            exchange,
+            place,
+            rules: &self.rules,
+            as_root: self.as_root,
+            upstream,
+            scheme: self.scheme,
+        };
+        let mut spans = Vec::with_capacity(6);
+        spans.push(http::server(&subject));
+        if genai::is_told(exchange) {
+            spans.push(genai::call(&subject));
+            phases::add(&subject, &mut spans);
+        } else if exchange.timeline.at(Mark::Dispatched).is_some() {
+            spans.push(http::client(&subject));
+        }
+        spans
+    }
+}
+
+impl Subject<'_> {
+    /// A moment of the exchange in nanoseconds since the Unix epoch.
+    fn at(&self, offset: Offset) -> u64 {
+        self.exchange.received.0.saturating_add(offset.0)
+    }
+
+    /// A span of this exchange's trace, from and to these moments of the exchange.
+    fn span(&self, name: String, kind: SpanKind, (from, to): (Offset, Offset), id: SpanId) -> Span {
+        Span {
+            trace_id: self.place.trace_id.bytes().to_vec(),
+            span_id: id.bytes().to_vec(),
+            trace_state: self.place.parent.as_ref().map(|it| it.state.to_string()).unwrap_or_default(),
+            flags: SAMPLED | PARENT_KNOWN,
+            name,
+            kind: kind.into(),
+            start_time_unix_nano: self.at(from),
+            end_time_unix_nano: self.at(to),
+            ..Span::default()
+        }
+    }
+
+    /// From the request head to the end.
+    fn whole(&self) -> (Offset, Offset) {
+        (Offset(0), self.exchange.duration())
+    }
+}
+
+/// An id for a span that nobody was told of.
+fn any_span_id() -> SpanId {
+    loop {
+        if let Some(id) = SpanId::new(rand::random()) {
+            return id;
+        }
+    }
+}
