@@ -16,6 +16,7 @@ mod pressure;
 mod shutdown;
 mod smuggling;
 mod tls;
+mod trace_context;
 mod transparency;
 mod truth;
 mod tunnel;
