@@ -16,6 +16,10 @@ pub struct TelemetryConfig {
     pub known_models: Vec<String>,
     /// How many models have a label of their own; what comes after them is `other`.
     pub max_models: usize,
+    /// What is known of the upstreams, for exports in the words of OpenTelemetry's conventions.
+    pub upstreams: Vec<UpstreamFacts>,
+    /// What clients speak.
+    pub scheme: Scheme,
     /// A stream silent for longer than this is stalled.
     pub stall_after: Duration,
     /// How many exchanges in flight send pulses while they run: as many as the in-flight table
@@ -32,9 +36,44 @@ impl Default for TelemetryConfig {
             record: None,
             known_models: Vec::new(),
             max_models: 64,
+            upstreams: Vec::new(),
+            scheme: Scheme::Http,
             stall_after: Duration::from_secs(1),
             max_pulsing: 16_384,
             flush_timeout: Duration::from_secs(5),
+        }
+    }
+}
+
+/// What is known of an upstream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UpstreamFacts {
+    /// Its name, as exchanges have it.
+    pub name: String,
+    /// Who makes the API that it speaks, or the engine: `gen_ai.provider.name`.
+    pub provider: String,
+    /// Its host.
+    pub address: String,
+    /// Its port.
+    pub port: u16,
+}
+
+/// The scheme of the URLs that clients ask for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scheme {
+    /// Without encryption.
+    #[default]
+    Http,
+    /// With TLS.
+    Https,
+}
+
+impl Scheme {
+    /// The scheme as URLs write it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+            Self::Https => "https",
         }
     }
 }

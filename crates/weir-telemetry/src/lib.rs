@@ -11,13 +11,19 @@ pub mod pipeline;
 pub mod record_file;
 
 mod access_log;
+#[cfg(test)]
+mod fixture;
 mod line_writer;
-mod prometheus;
+mod metrics;
+#[cfg_attr(not(test), expect(dead_code, reason = "the exporter calls it"))]
+mod otlp;
 mod pulses;
 mod rate_limit;
 mod recorder;
 mod self_metrics;
+mod semconv;
 
-pub use config::{Destination, TelemetryConfig};
+pub use config::{Destination, Scheme, TelemetryConfig, UpstreamFacts};
+pub use otlp::metrics::{GenAiNames, HistogramKind, MetricOptions, Temporality};
 pub use pipeline::{Inputs, Pipeline, PipelineHandle};
 pub use record_file::{RecordError, Records, read_records};

@@ -12,13 +12,14 @@ use weir_core::exchange::Exchange;
 use weir_core::inflight::Inflight;
 use weir_core::lanes::Lanes;
 use weir_core::observation::Observation;
+use weir_core::page::PageFormat;
 use weir_core::tally::Tally;
 use weir_core::timeline::Offset;
 
 use crate::access_log::AccessLog;
 use crate::clock::{self, Clock};
 use crate::config::TelemetryConfig;
-use crate::prometheus::{Live, Prometheus};
+use crate::metrics::{Live, Metrics};
 use crate::pulses::Pulses;
 use crate::record_file::RecordFile;
 use crate::recorder::Recorder;
@@ -36,8 +37,8 @@ const GATHER: Duration = Duration::from_millis(50);
 pub struct Inputs {
     /// Exchanges that are over, from the data path's outlet.
     pub exchanges: mpsc::Receiver<Box<Exchange>>,
-    /// Requests for a metrics page, and where to send it.
-    pub pages: mpsc::Receiver<oneshot::Sender<String>>,
+    /// Requests for a metrics page: in which format, and where to send it.
+    pub pages: mpsc::Receiver<(PageFormat, oneshot::Sender<String>)>,
     /// What is in flight.
     pub inflight: Arc<Inflight>,
     /// The gauges of admission.
@@ -86,7 +87,7 @@ impl Pipeline {
         let clock = inputs.clock;
         let started = clock::wall();
         let recorders = Recorders {
-            prometheus: Prometheus::new(&config.known_models, config.max_models),
+            metrics: Metrics::new(&config),
             access_log: match &config.access_log {
                 Some(destination) => Some(AccessLog::open(destination, clock)?),
                 None => None,
@@ -163,26 +164,34 @@ impl Pipeline {
         }
     }
 
-    /// Everyone who waits for a page at this moment gets the same one.
-    fn answer(&mut self, first: oneshot::Sender<String>) {
+    /// Everyone who waits for a page in one format at this moment gets the same one.
+    fn answer(&mut self, first: (PageFormat, oneshot::Sender<String>)) {
         self.gather();
-        let page = self.page();
-        while let Ok(other) = self.inputs.pages.try_recv() {
+        let mut pages: [Option<String>; 2] = [None, None];
+        let mut next = Some(first);
+        while let Some((format, reply)) = next {
+            let page = pages[format as usize].get_or_insert_with(|| self.page(format));
             // Whoever no longer waits does not miss it.
-            let _ = other.send(page.clone());
+            let _ = reply.send(page.clone());
+            next = self.inputs.pages.try_recv().ok();
         }
-        let _ = first.send(page);
     }
 
-    fn page(&self) -> String {
-        self.recorders.prometheus.page(&Live {
+    fn page(&self, format: PageFormat) -> String {
+        self.recorders.metrics.page(&self.live(), format)
+    }
+
+    /// What metrics read at this moment.
+    fn live(&self) -> Live<'_> {
+        Live {
             now: (self.inputs.clock)(),
+            wall: clock::wall(),
             stall_after: self.stall_after,
             inflight: &self.inputs.inflight,
             lanes: &self.inputs.lanes,
             tally: &self.inputs.tally,
             own: &self.own,
-        })
+        }
     }
 
     async fn shut_down(mut self) {
@@ -205,14 +214,14 @@ impl Pipeline {
 /// Every recorder there is.
 #[derive(Debug)]
 struct Recorders {
-    prometheus: Prometheus,
+    metrics: Metrics,
     access_log: Option<AccessLog>,
     record: Option<RecordFile>,
 }
 
 impl Recorders {
     fn record(&mut self, observation: &Observation) {
-        self.prometheus.record(observation);
+        self.metrics.record(observation, false);
         if let Some(access_log) = &mut self.access_log {
             access_log.record(observation);
         }

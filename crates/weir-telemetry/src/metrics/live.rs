@@ -1,15 +1,16 @@
-//! The part of the page that is read at the moment it is asked for: gauges, and counters that are
-//! kept elsewhere.
+//! The part of a snapshot that is read at the moment it is made: gauges, and counters that are kept
+//! elsewhere.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use weir_core::exchange::WallTime;
 use weir_core::inflight::{Inflight, Phase};
 use weir_core::lanes::{LaneGauge, Lanes};
 use weir_core::tally::Tally;
 use weir_core::timeline::{Offset, Stamp};
 
-use super::page::Page;
+use super::snapshot::{Label, Snapshot};
 use crate::names::{self, Metric};
 use crate::self_metrics::SelfMetrics;
 
@@ -17,6 +18,8 @@ use crate::self_metrics::SelfMetrics;
 #[derive(Debug)]
 pub(crate) struct Live<'a> {
     pub(crate) now: Stamp,
+    /// The same moment by the wall clock.
+    pub(crate) wall: WallTime,
     pub(crate) stall_after: Offset,
     pub(crate) inflight: &'a Inflight,
     pub(crate) lanes: &'a Lanes,
@@ -27,19 +30,19 @@ pub(crate) struct Live<'a> {
 const PHASES: [Phase; 4] = [Phase::Queued, Phase::Waiting, Phase::Prefill, Phase::Decode];
 
 impl Live<'_> {
-    pub(super) fn write(&self, page: &mut Page) {
-        self.write_lanes(page);
-        self.write_inflight(page);
-        self.write_tally(page);
-        self.write_own(page);
+    pub(super) fn write(&self, snapshot: &mut Snapshot) {
+        self.write_lanes(snapshot);
+        self.write_inflight(snapshot);
+        self.write_tally(snapshot);
+        self.write_own(snapshot);
     }
 
-    fn write_lanes(&self, page: &mut Page) {
+    fn write_lanes(&self, snapshot: &mut Snapshot) {
         let lanes = self.lanes.list();
         let mut all = |metric: Metric<1>, of: fn(&LaneGauge) -> &AtomicU64| {
-            let mut family = page.family(metric);
+            let mut family = snapshot.observed(metric);
             for lane in &lanes {
-                family.count([&lane.name], of(lane).load(Relaxed));
+                family.count([label(lane)], of(lane).load(Relaxed));
             }
         };
         all(names::LANE_QUEUE_DEPTH, |lane| &lane.queued);
@@ -49,15 +52,15 @@ impl Live<'_> {
         all(names::LANE_REJECTED, |lane| &lane.rejected_full);
         all(names::LANE_TIMED_OUT, |lane| &lane.timed_out);
         all(names::LANE_ABANDONED, |lane| &lane.abandoned);
-        write_limits(page, &lanes);
-        let mut family = page.family(names::LANE_WAIT_SECONDS);
+        write_limits(snapshot, &lanes);
+        let mut family = snapshot.observed(names::LANE_WAIT_SECONDS);
         for lane in &lanes {
             let waited = Offset(lane.wait_ns.load(Relaxed));
-            family.number([&lane.name], waited.as_secs_f64());
+            family.number([label(lane)], waited.as_secs_f64());
         }
     }
 
-    fn write_inflight(&self, page: &mut Page) {
+    fn write_inflight(&self, snapshot: &mut Snapshot) {
         let (mut phases, mut oldest, mut stalled) = ([0_u64; PHASES.len()], None, 0_u64);
         for live in self.inflight.list() {
             let reading = live.read();
@@ -68,19 +71,19 @@ impl Live<'_> {
             }
             stalled += u64::from(reading.phase == Phase::Decode && silence > self.stall_after);
         }
-        let mut family = page.family(names::INFLIGHT);
+        let mut family = snapshot.observed(names::INFLIGHT);
         for phase in PHASES {
-            family.count([phase.as_str()], phases[phase as usize]);
+            family.count([phase.as_str().into()], phases[phase as usize]);
         }
-        let mut family = page.family(names::INFLIGHT_OLDEST_SILENCE);
+        let mut family = snapshot.observed(names::INFLIGHT_OLDEST_SILENCE);
         if let Some(oldest) = oldest {
             family.number([], oldest.as_secs_f64());
         }
-        page.family(names::STALLED_STREAMS).count([], stalled);
-        page.family(names::INFLIGHT_UNLISTED).count([], self.inflight.unseen());
+        snapshot.observed(names::STALLED_STREAMS).count([], stalled);
+        snapshot.observed(names::INFLIGHT_UNLISTED).count([], self.inflight.unseen());
     }
 
-    fn write_tally(&self, page: &mut Page) {
+    fn write_tally(&self, snapshot: &mut Snapshot) {
         let tally = self.tally;
         for (metric, value) in [
             (names::CONNECTIONS_ACCEPTED, &tally.connections_accepted),
@@ -95,29 +98,33 @@ impl Live<'_> {
             (names::UPSTREAM_RETRIES, &tally.upstream_retries),
             (names::UPSTREAM_DRAINED, &tally.upstream_drained),
         ] {
-            page.family(metric).count([], value.load(Relaxed));
+            snapshot.observed(metric).count([], value.load(Relaxed));
         }
     }
 
-    fn write_own(&self, page: &mut Page) {
-        let mut family = page.family(names::RECORDS_DROPPED);
-        family.count(["pipeline_full"], self.tally.exchanges_dropped.load(Relaxed));
+    fn write_own(&self, snapshot: &mut Snapshot) {
+        let mut family = snapshot.observed(names::RECORDS_DROPPED);
+        family.count(["pipeline_full".into()], self.tally.exchanges_dropped.load(Relaxed));
         for (cause, n) in self.own.drops() {
-            family.count([cause], n);
+            family.count([cause.into()], n);
         }
-        page.family(names::PIPELINE_LAG).histogram([], &self.own.pipeline_lag);
-        page.family(names::EVENT_LOOP_LAG).histogram([], &self.own.event_loop_lag());
-        page.family(names::BUILD_INFO).count([env!("CARGO_PKG_VERSION")], 1);
-        let started = self.own.started.as_secs_f64();
-        page.family(names::PROCESS_START_TIME).number([], started);
+        snapshot.family(names::PIPELINE_LAG).histogram([], &self.own.pipeline_lag);
+        snapshot.family(names::EVENT_LOOP_LAG).histogram([], &self.own.event_loop_lag());
+        snapshot.observed(names::BUILD_INFO).count([env!("CARGO_PKG_VERSION").into()], 1);
+        let started = Offset(self.own.started.0).as_secs_f64();
+        snapshot.observed(names::PROCESS_START_TIME).number([], started);
     }
 }
 
-fn write_limits(page: &mut Page, lanes: &[Arc<LaneGauge>]) {
-    let mut family = page.family(names::LANE_LIMIT);
+fn write_limits(snapshot: &mut Snapshot, lanes: &[Arc<LaneGauge>]) {
+    let mut family = snapshot.observed(names::LANE_LIMIT);
     for lane in lanes {
         if let Some(limit) = lane.limit() {
-            family.count([&lane.name], limit);
+            family.count([label(lane)], limit);
         }
     }
+}
+
+fn label(lane: &LaneGauge) -> Label {
+    Label::Text(Arc::from(&*lane.name))
 }

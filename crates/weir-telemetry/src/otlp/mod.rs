@@ -1,0 +1,3 @@
+//! Exports by OTLP, OpenTelemetry's protocol.
+
+pub(crate) mod metrics;
