@@ -11,7 +11,7 @@ use weir_proxy::{
     Config, DEFAULT_DRAIN_TIMEOUT, FullStatus, HeaderRules, ListenConfig, Timeouts, UpstreamConfig,
     UpstreamHttp,
 };
-use weir_telemetry::{Destination, TelemetryConfig, UpstreamFacts};
+use weir_telemetry::{Destination, Scheme, TelemetryConfig, UpstreamFacts};
 
 use super::error::Place;
 use super::kinds::{Address, Choice, Count, FilePath, Name, Size, Span, Switch, Target, Url};
@@ -68,7 +68,7 @@ pub(super) fn settings(root: &mut Section<'_, '_>, overrides: &Overrides) -> Opt
         max_pulsing: listen.max_connections,
         otlp,
         upstreams: upstream.iter().map(|(_, facts)| facts.clone()).collect(),
-        secure: listen.tls.is_some(),
+        scheme: if listen.tls.is_some() { Scheme::Https } else { Scheme::Http },
         ..records
     };
     let (upstream, _) = upstream?;

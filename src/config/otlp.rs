@@ -6,7 +6,7 @@ use http::HeaderMap;
 use weir_proxy::{ContextRules, TraceRule};
 use weir_telemetry::otlp::Tls;
 use weir_telemetry::otlp::config::{
-    Batch, GenAiNames, Histograms, OtlpConfig, OtlpDestination, Protocol, Sampling, Signal, SpanRules,
+    Batch, GenAiNames, HistogramKind, OtlpConfig, OtlpDestination, Protocol, Sampling, Signal, SpanRules,
     Temporality,
 };
 
@@ -28,8 +28,8 @@ const TEMPORALITY: Choice<Temporality> = Choice(&[
     ("\"delta\"", Temporality::Delta),
     ("\"low_memory\"", Temporality::LowMemory),
 ]);
-const HISTOGRAMS: Choice<Histograms> =
-    Choice(&[("\"exponential\"", Histograms::Exponential), ("\"explicit\"", Histograms::Explicit)]);
+const HISTOGRAMS: Choice<HistogramKind> =
+    Choice(&[("\"exponential\"", HistogramKind::Exponential), ("\"explicit\"", HistogramKind::Explicit)]);
 const GENAI_NAMES: &[(&str, GenAiNames)] =
     &[("\"1.41\"", GenAiNames::V1_41), ("\"next\"", GenAiNames::Next), ("\"both\"", GenAiNames::Both)];
 const TRACE_CONTEXT: &[(&str, TraceRule)] =
@@ -210,7 +210,7 @@ fn named(section: &mut Section<'_, '_>) -> Option<OtlpDestination> {
         delay: section.value("batch_delay", DELAY, default.delay),
     };
     let temporality = section.value("temporality", TEMPORALITY, Temporality::default());
-    let histograms = section.value("histograms", HISTOGRAMS, Histograms::default());
+    let histograms = section.value("histograms", HISTOGRAMS, HistogramKind::default());
     let (with_traces, with_metrics) = signals(section);
     let as_root = section.value("as_root", Switch, false);
     let tls = section.section("tls", tls);
@@ -245,7 +245,7 @@ fn own_batch(section: &mut Section<'_, '_>) -> Batch {
 }
 
 /// How the metrics of `[otlp]` itself look.
-fn shape(section: &mut Section<'_, '_>) -> (Temporality, Histograms) {
+fn shape(section: &mut Section<'_, '_>) -> (Temporality, HistogramKind) {
     let variable = "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE";
     let in_ours = |text: &str| lower(text).replace("lowmemory", "low_memory");
     let temporality = single(section, "temporality", &TEMPORALITY, variable, in_ours, Temporality::default());
@@ -255,7 +255,7 @@ fn shape(section: &mut Section<'_, '_>) -> (Temporality, Histograms) {
         "explicit_bucket_histogram" => "explicit".to_owned(),
         other => other.to_owned(),
     };
-    let histograms = single(section, "histograms", &HISTOGRAMS, variable, in_ours, Histograms::default());
+    let histograms = single(section, "histograms", &HISTOGRAMS, variable, in_ours, HistogramKind::default());
     (temporality, histograms)
 }
 

@@ -14,6 +14,7 @@ pub mod json;
 pub mod lanes;
 pub mod observation;
 pub mod outcome;
+pub mod page;
 pub mod policy;
 pub mod queueing;
 pub mod reader;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, VARY};
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -20,6 +20,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use weir_core::page::PageFormat;
+
+use crate::accept;
 
 /// The address to listen on unless told otherwise.
 pub const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 9464);
@@ -45,8 +48,8 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// What the admin surface shows.
 #[derive(Clone, Debug)]
 pub struct AdminHandles {
-    /// Where to ask for a metrics page.
-    pub pages: mpsc::Sender<oneshot::Sender<String>>,
+    /// Where to ask for a metrics page, in one of its formats.
+    pub pages: mpsc::Sender<(PageFormat, oneshot::Sender<String>)>,
     /// Whether new requests are welcome.
     pub ready: watch::Receiver<bool>,
 }
@@ -134,7 +137,7 @@ async fn respond(
         return Ok(response);
     }
     Ok(match request.uri().path() {
-        "/metrics" => metrics(handles).await,
+        "/metrics" => metrics(accept::preferred(request.headers()), handles).await,
         "/healthz" => plain(StatusCode::OK, "ok\n"),
         "/readyz" if *handles.ready.borrow() => plain(StatusCode::OK, "ready\n"),
         "/readyz" => plain(StatusCode::SERVICE_UNAVAILABLE, "draining\n"),
@@ -142,16 +145,18 @@ async fn respond(
     })
 }
 
-async fn metrics(handles: &AdminHandles) -> Response<Full<Bytes>> {
+async fn metrics(format: PageFormat, handles: &AdminHandles) -> Response<Full<Bytes>> {
     let page = timeout(PAGE_TIMEOUT, async {
         let (reply, page) = oneshot::channel();
-        handles.pages.send(reply).await.ok()?;
+        handles.pages.send((format, reply)).await.ok()?;
         page.await.ok()
     });
     match page.await {
         Ok(Some(page)) => {
-            let media = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
-            text(StatusCode::OK, media, page.into())
+            let mut response =
+                text(StatusCode::OK, HeaderValue::from_static(format.media_type()), page.into());
+            response.headers_mut().insert(VARY, HeaderValue::from_static("accept"));
+            response
         }
         Ok(None) => plain(StatusCode::SERVICE_UNAVAILABLE, "no metrics: shutting down\n"),
         Err(_) => plain(StatusCode::SERVICE_UNAVAILABLE, "no metrics: the pipeline is too slow\n"),

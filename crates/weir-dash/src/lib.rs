@@ -3,6 +3,7 @@
 //! It serves what it is handed and knows nobody: pages come from whoever stands at the other end
 //! of a bounded channel, readiness from a watch.
 
+mod accept;
 mod admin;
 
 pub use admin::{Admin, AdminHandles, DEFAULT_LISTEN};

@@ -11,11 +11,12 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use weir_core::page::PageFormat;
 use weir_dash::{Admin, AdminHandles};
 
 struct House {
     address: SocketAddr,
-    pages: mpsc::Receiver<oneshot::Sender<String>>,
+    pages: mpsc::Receiver<(PageFormat, oneshot::Sender<String>)>,
     ready: watch::Sender<bool>,
     stop: CancellationToken,
     tracker: TaskTracker,
@@ -51,12 +52,27 @@ fn body(answer: &str) -> &str {
 async fn a_page_is_asked_for_and_handed_on() {
     let mut house = house().await;
     let asked = tokio::join!(ask(house.address, "GET /metrics?x=1"), async {
-        house.pages.recv().await.unwrap().send("weir_up 1\n".repeat(50_000)).unwrap();
+        house.pages.recv().await.unwrap().1.send("weir_up 1\n".repeat(50_000)).unwrap();
     });
     let answer = asked.0;
     assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{}", &answer[..200]);
     assert!(answer.contains("content-type: text/plain; version=0.0.4; charset=utf-8\r\n"));
     assert_eq!(body(&answer), "weir_up 1\n".repeat(50_000));
+}
+
+#[tokio::test]
+async fn whoever_prefers_openmetrics_gets_it() {
+    let mut house = house().await;
+    let line =
+        "GET /metrics HTTP/1.1\r\naccept: application/openmetrics-text;version=1.0.0,text/plain;q=0.5\r\nx:";
+    let asked = tokio::join!(ask(house.address, line), async {
+        let (format, page) = house.pages.recv().await.unwrap();
+        page.send("# EOF\n".into()).unwrap();
+        format
+    });
+    assert_eq!(asked.1, PageFormat::OpenMetrics);
+    let media = "content-type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\n";
+    assert!(asked.0.contains(media), "{}", asked.0);
 }
 
 #[tokio::test]
@@ -130,7 +146,7 @@ async fn stopping_waits_for_the_request_at_hand_and_not_for_idle_connections() {
     let mut house = house().await;
     let idle = TcpStream::connect(house.address).await.unwrap();
     let scrape = house.tracker.spawn(ask(house.address, "GET /metrics"));
-    let page = house.pages.recv().await.unwrap();
+    let (_, page) = house.pages.recv().await.unwrap();
     house.stop.cancel();
     house.tracker.close();
     tokio::time::sleep(Duration::from_millis(50)).await;
@@ -146,7 +162,7 @@ async fn stopping_does_not_wait_for_a_client_that_never_reads() {
     let mut house = house().await;
     let mut deaf = TcpStream::connect(house.address).await.unwrap();
     deaf.write_all(b"GET /metrics HTTP/1.1\r\nhost: weir\r\n\r\n").await.unwrap();
-    let page = house.pages.recv().await.unwrap();
+    let (_, page) = house.pages.recv().await.unwrap();
     page.send("x".repeat(64 << 20)).unwrap();
     tokio::time::sleep(Duration::from_millis(200)).await;
     house.stop.cancel();

@@ -18,6 +18,10 @@ pub struct TelemetryConfig {
     pub known_models: Vec<String>,
     /// How many models have a label of their own; what comes after them is `other`.
     pub max_models: usize,
+    /// What is known of the upstreams, for exports in the words of OpenTelemetry's conventions.
+    pub upstreams: Vec<UpstreamFacts>,
+    /// What clients speak.
+    pub scheme: Scheme,
     /// A stream silent for longer than this is stalled.
     pub stall_after: Duration,
     /// How many exchanges in flight send pulses while they run: as many as the in-flight table
@@ -25,10 +29,6 @@ pub struct TelemetryConfig {
     pub max_pulsing: usize,
     /// Where traces and metrics are sent, if they are.
     pub otlp: Option<OtlpConfig>,
-    /// What is known of the upstreams.
-    pub upstreams: Vec<UpstreamFacts>,
-    /// Whether clients connect by TLS.
-    pub secure: bool,
     /// How long shutting down may take to hand on what is queued and to write it.
     pub flush_timeout: Duration,
 }
@@ -40,11 +40,11 @@ impl Default for TelemetryConfig {
             record: None,
             known_models: Vec::new(),
             max_models: 64,
+            upstreams: Vec::new(),
+            scheme: Scheme::Http,
             stall_after: Duration::from_secs(1),
             max_pulsing: 16_384,
             otlp: None,
-            upstreams: Vec::new(),
-            secure: false,
             flush_timeout: Duration::from_secs(5),
         }
     }
@@ -62,6 +62,26 @@ pub struct UpstreamFacts {
     pub address: Box<str>,
     /// The port.
     pub port: u16,
+}
+
+/// The scheme of the URLs that clients ask for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scheme {
+    /// Without encryption.
+    #[default]
+    Http,
+    /// With TLS.
+    Https,
+}
+
+impl Scheme {
+    /// The scheme as URLs write it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+            Self::Https => "https",
+        }
+    }
 }
 
 /// Where lines are written.

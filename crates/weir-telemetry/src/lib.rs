@@ -12,13 +12,16 @@ pub mod pipeline;
 pub mod record_file;
 
 mod access_log;
+#[cfg(test)]
+mod fixture;
 mod line_writer;
-mod prometheus;
+mod metrics;
 mod pulses;
 mod rate_limit;
 mod recorder;
 mod self_metrics;
+mod semconv;
 
-pub use config::{Destination, TelemetryConfig, UpstreamFacts};
+pub use config::{Destination, Scheme, TelemetryConfig, UpstreamFacts};
 pub use pipeline::{Inputs, Pipeline, PipelineHandle};
 pub use record_file::{RecordError, Records, read_records};

@@ -12,14 +12,15 @@ use weir_core::exchange::Exchange;
 use weir_core::inflight::Inflight;
 use weir_core::lanes::Lanes;
 use weir_core::observation::Observation;
+use weir_core::page::PageFormat;
 use weir_core::tally::Tally;
 use weir_core::timeline::Offset;
 
 use crate::access_log::AccessLog;
 use crate::clock::{self, Clock};
 use crate::config::TelemetryConfig;
-use crate::otlp::{Otlp, Surroundings};
-use crate::prometheus::{Live, Prometheus};
+use crate::metrics::{Live, Metrics, Snapshot};
+use crate::otlp::{Otlp, SnapshotAsk, Surroundings};
 use crate::pulses::Pulses;
 use crate::record_file::RecordFile;
 use crate::recorder::Recorder;
@@ -37,8 +38,8 @@ const GATHER: Duration = Duration::from_millis(50);
 pub struct Inputs {
     /// Exchanges that are over, from the data path's outlet.
     pub exchanges: mpsc::Receiver<Box<Exchange>>,
-    /// Requests for a metrics page, and where to send it.
-    pub pages: mpsc::Receiver<oneshot::Sender<String>>,
+    /// Requests for a metrics page: in which format, and where to send it.
+    pub pages: mpsc::Receiver<(PageFormat, oneshot::Sender<String>)>,
     /// What is in flight.
     pub inflight: Arc<Inflight>,
     /// The gauges of admission.
@@ -55,6 +56,8 @@ pub struct Pipeline {
     inputs: Inputs,
     stall_after: Offset,
     flush_timeout: Duration,
+    /// Who asks for snapshots to export.
+    snapshots: mpsc::Receiver<SnapshotAsk>,
     pulses: Pulses,
     recorders: Recorders,
     own: SelfMetrics,
@@ -86,10 +89,17 @@ impl Pipeline {
     ) -> io::Result<PipelineHandle> {
         let clock = inputs.clock;
         let started = clock::wall();
-        let scheme = if config.secure { "https" } else { "http" };
-        let around = Surroundings { upstreams: config.upstreams, scheme };
+        let around = Surroundings { upstreams: config.upstreams.clone(), scheme: config.scheme };
+        let metrics = Metrics::new(&config);
+        let (otlp, asked) = match config.otlp {
+            Some(otlp) => {
+                let (otlp, asked) = Otlp::start(otlp, &around, clock)?;
+                (Some(otlp), Some(asked))
+            }
+            None => (None, None),
+        };
         let recorders = Recorders {
-            prometheus: Prometheus::new(&config.known_models, config.max_models),
+            metrics,
             access_log: match &config.access_log {
                 Some(destination) => Some(AccessLog::open(destination, clock)?),
                 None => None,
@@ -98,10 +108,7 @@ impl Pipeline {
                 Some(path) => Some(RecordFile::open(path, started, clock)?),
                 None => None,
             },
-            otlp: match config.otlp {
-                Some(otlp) => Some(Otlp::start(otlp, &around, clock)?),
-                None => None,
-            },
+            otlp,
         };
         let stop = CancellationToken::new();
         let own = SelfMetrics::new(
@@ -112,6 +119,7 @@ impl Pipeline {
         );
         let pipeline = Self {
             inputs,
+            snapshots: asked.unwrap_or_else(|| mpsc::channel(1).1),
             stall_after: config.stall_after.into(),
             flush_timeout: config.flush_timeout,
             pulses: Pulses::new(config.max_pulsing),
@@ -138,6 +146,7 @@ impl Pipeline {
                 () = stop.cancelled() => break,
                 _ = gather.tick() => self.gather(),
                 Some(page) = self.inputs.pages.recv() => self.answer(page),
+                Some(ask) = self.snapshots.recv() => self.hand_out(ask),
                 _ = ticks.tick() => self.tick(),
             }
         }
@@ -156,7 +165,7 @@ impl Pipeline {
     fn take(&mut self, exchange: Box<Exchange>) {
         self.own.taken(&exchange, (self.inputs.clock)());
         if let Some(pulse) = self.pulses.last(&exchange) {
-            self.recorders.record(&Observation::Pulse(Box::new(pulse)));
+            self.recorders.record(&Observation::Pulse(Box::new(pulse)), false);
         }
         self.recorders.take(exchange);
     }
@@ -166,30 +175,45 @@ impl Pipeline {
         let now = (self.inputs.clock)();
         let queue_empty = self.inputs.exchanges.is_empty();
         for pulse in self.pulses.tick(&self.inputs.inflight, now, queue_empty) {
-            self.recorders.record(&Observation::Pulse(Box::new(pulse)));
+            self.recorders.record(&Observation::Pulse(Box::new(pulse)), false);
         }
     }
 
-    /// Everyone who waits for a page at this moment gets the same one.
-    fn answer(&mut self, first: oneshot::Sender<String>) {
+    /// Everyone who waits for a page in one format at this moment gets the same one.
+    fn answer(&mut self, first: (PageFormat, oneshot::Sender<String>)) {
         self.gather();
-        let page = self.page();
-        while let Ok(other) = self.inputs.pages.try_recv() {
+        let mut pages: [Option<String>; 2] = [None, None];
+        let mut next = Some(first);
+        while let Some((format, reply)) = next {
+            let page = pages[format as usize].get_or_insert_with(|| self.page(format));
             // Whoever no longer waits does not miss it.
-            let _ = other.send(page.clone());
+            let _ = reply.send(page.clone());
+            next = self.inputs.pages.try_recv().ok();
         }
-        let _ = first.send(page);
     }
 
-    fn page(&self) -> String {
-        self.recorders.prometheus.page(&Live {
+    fn hand_out(&mut self, ask: SnapshotAsk) {
+        self.gather();
+        // Whoever no longer waits does not miss it.
+        let _ = ask.send(Arc::new(self.recorders.metrics.snapshot(&self.live())));
+    }
+
+    fn page(&self, format: PageFormat) -> String {
+        self.recorders.metrics.page(&self.live(), format)
+    }
+
+    /// What metrics read at this moment.
+    fn live(&self) -> Live<'_> {
+        Live {
             now: (self.inputs.clock)(),
+            wall: clock::wall(),
             stall_after: self.stall_after,
             inflight: &self.inputs.inflight,
             lanes: &self.inputs.lanes,
             tally: &self.inputs.tally,
             own: &self.own,
-        })
+            otlp: self.recorders.otlp.as_ref(),
+        }
     }
 
     async fn shut_down(mut self) {
@@ -205,22 +229,23 @@ impl Pipeline {
             tracing::warn!(left, "gave up on exchanges that could not be recorded in time");
         }
         self.tick();
-        self.recorders.finish(limit).await;
+        let last = self.recorders.metrics.snapshot(&self.live());
+        self.recorders.finish(last, limit).await;
     }
 }
 
 /// Every recorder there is.
 #[derive(Debug)]
 struct Recorders {
-    prometheus: Prometheus,
+    metrics: Metrics,
     access_log: Option<AccessLog>,
     record: Option<RecordFile>,
     otlp: Option<Otlp>,
 }
 
 impl Recorders {
-    fn record(&mut self, observation: &Observation) {
-        self.prometheus.record(observation);
+    fn record(&mut self, observation: &Observation, kept: bool) {
+        self.metrics.record(observation, kept);
         if let Some(access_log) = &mut self.access_log {
             access_log.record(observation);
         }
@@ -233,13 +258,14 @@ impl Recorders {
     fn take(&mut self, exchange: Box<Exchange>) {
         let kept = self.otlp.as_ref().is_some_and(|otlp| otlp.keeps(&exchange));
         let observation = Observation::Exchange(exchange);
-        self.record(&observation);
+        self.record(&observation, kept);
         if let (Some(otlp), Observation::Exchange(exchange)) = (&mut self.otlp, observation) {
             otlp.offer(*exchange, kept);
         }
     }
 
-    async fn finish(self, limit: Duration) {
+    /// Writes and sends what is left, with the metrics as they stand last.
+    async fn finish(self, last: Snapshot, limit: Duration) {
         let access_log = async {
             if let Some(access_log) = self.access_log {
                 access_log.writer.finish(limit).await;
@@ -252,7 +278,7 @@ impl Recorders {
         };
         let otlp = async {
             if let Some(otlp) = self.otlp {
-                otlp.finish(limit).await;
+                otlp.finish(last, limit).await;
             }
         };
         tokio::join!(access_log, record, otlp);

@@ -1,7 +1,6 @@
 //! What Weir tells about its own telemetry: how late it is, and what was lost.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::sleep;
@@ -12,7 +11,7 @@ use weir_core::timeline::{Offset, Stamp};
 
 use crate::clock::Clock;
 use crate::line_writer::LineCounts;
-use crate::prometheus::{Histogram, LAG};
+use crate::metrics::{Histogram, LAG};
 
 /// How long the canary sleeps: ten wake-ups a second cost nothing that could be measured.
 const CANARY_SLEEP: Duration = Duration::from_millis(100);
@@ -20,7 +19,7 @@ const CANARY_SLEEP: Duration = Duration::from_millis(100);
 /// The figures, owned by the pipeline.
 #[derive(Debug)]
 pub(crate) struct SelfMetrics {
-    pub(crate) started: Duration,
+    pub(crate) started: WallTime,
     pub(crate) pipeline_lag: Histogram,
     loop_lag: Arc<LoopLag>,
     access_log: Arc<LineCounts>,
@@ -36,7 +35,7 @@ impl SelfMetrics {
         record: Option<Arc<LineCounts>>,
     ) -> Self {
         Self {
-            started: Duration::from_nanos(started.0),
+            started,
             pipeline_lag: Histogram::new(LAG),
             loop_lag,
             access_log: access_log.unwrap_or_default(),
@@ -47,7 +46,7 @@ impl SelfMetrics {
     /// An exchange was taken in.
     pub(crate) fn taken(&mut self, exchange: &Exchange, now: Stamp) {
         let ended = exchange.received_mono.plus(exchange.duration());
-        self.pipeline_lag.observe_time(Some(now.since(ended)));
+        self.pipeline_lag.observe_time(Some(now.since(ended)), None);
     }
 
     /// How many lines were lost, by cause.
@@ -66,11 +65,19 @@ impl SelfMetrics {
     }
 }
 
-/// How late the canary woke: one writer, read when a page is asked for.
-#[derive(Debug, Default)]
+/// How late the canary woke: one writer, read when a snapshot is made.
+///
+/// A lock, since a histogram is more than numbers that could be written one by one. It is taken ten times
+/// a second to count, and a few times a minute to copy some hundred bytes.
+#[derive(Debug)]
 pub(crate) struct LoopLag {
-    counts: [AtomicU64; LAG.len() + 1],
-    sum_ns: AtomicU64,
+    histogram: Mutex<Histogram>,
+}
+
+impl Default for LoopLag {
+    fn default() -> Self {
+        Self { histogram: Mutex::new(Histogram::new(LAG)) }
+    }
 }
 
 impl LoopLag {
@@ -92,15 +99,16 @@ impl LoopLag {
     }
 
     fn add(&self, late: Offset) {
-        let seconds = late.as_secs_f64();
-        let bucket = LAG.partition_point(|&bound| bound < seconds);
-        self.counts[bucket].fetch_add(1, Relaxed);
-        self.sum_ns.fetch_add(late.0, Relaxed);
+        self.lock().observe_time(Some(late), None);
     }
 
     fn read(&self) -> Histogram {
-        let counts = self.counts.iter().map(|count| count.load(Relaxed)).collect();
-        Histogram::from_parts(LAG, counts, Offset(self.sum_ns.load(Relaxed)).as_secs_f64())
+        self.lock().clone()
+    }
+
+    /// Nothing panics under the lock, and if it did, what was counted would still be right.
+    fn lock(&self) -> MutexGuard<'_, Histogram> {
+        self.histogram.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use weir_proxy::TraceRule;
 use weir_telemetry::otlp::config::{
-    Batch, GenAiNames, Histograms, OtlpConfig, Protocol, Sampling, Temporality,
+    Batch, GenAiNames, HistogramKind, OtlpConfig, Protocol, Sampling, Temporality,
 };
 
 use super::{HEAD, load_text};
@@ -76,7 +76,7 @@ fn variables_alone_set_up_an_export() {
     assert_eq!(destination.batch, expected);
     assert_eq!(config.metric_interval, Duration::from_secs(15));
     assert_eq!(destination.temporality, Temporality::LowMemory);
-    assert_eq!(destination.histograms, Histograms::Explicit);
+    assert_eq!(destination.histograms, HistogramKind::Explicit);
     let attribute = |name: &str| config.resource.iter().find(|(known, _)| known == name).unwrap().1.as_str();
     assert_eq!(attribute("service.name"), "gateway");
     assert_eq!(attribute("deployment.environment.name"), "prod");

@@ -113,35 +113,6 @@ impl Dialect {
         }
     }
 
-    /// The path under which its vendor serves it; absent where there is none.
-    pub const fn route(self) -> Option<&'static str> {
-        Some(match self {
-            Self::Chat => "/v1/chat/completions",
-            Self::Completions => "/v1/completions",
-            Self::Embeddings => "/v1/embeddings",
-            Self::Responses => "/v1/responses",
-            Self::Messages => "/v1/messages",
-            Self::OllamaChat => "/api/chat",
-            Self::OllamaGenerate => "/api/generate",
-            Self::TgiGenerate => "/generate",
-            Self::Transcription => "/v1/audio/transcriptions",
-            Self::Rerank => "/v1/rerank",
-            Self::Other => return None,
-        })
-    }
-
-    /// What is done there, in OpenTelemetry's words where it has one (`gen_ai.operation.name`).
-    pub const fn operation(self) -> Option<&'static str> {
-        Some(match self {
-            Self::Chat | Self::Responses | Self::Messages | Self::OllamaChat => "chat",
-            Self::Completions | Self::OllamaGenerate | Self::TgiGenerate => "text_completion",
-            Self::Embeddings => "embeddings",
-            Self::Transcription => "transcription",
-            Self::Rerank => "rerank",
-            Self::Other => return None,
-        })
-    }
-
     /// Whether its answers are generated token by token.
     pub const fn is_generation(self) -> bool {
         !matches!(self, Self::Embeddings | Self::Rerank | Self::Other)

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use http::HeaderMap;
 
+pub use super::metrics::{GenAiNames, HistogramKind, Temporality};
 use super::transport::Tls;
 
 /// Where traces and metrics go, and what they hold.
@@ -35,7 +36,7 @@ pub struct OtlpDestination {
     /// Which time a point of a metric covers.
     pub temporality: Temporality,
     /// How histograms are sent.
-    pub histograms: Histograms,
+    pub histograms: HistogramKind,
     /// Mark spans so that Langfuse takes them for the root of their trace, even below a client's.
     pub as_root: bool,
 }
@@ -83,28 +84,6 @@ impl Default for Batch {
     }
 }
 
-/// Which time a point of a metric covers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Temporality {
-    /// Since the start.
-    #[default]
-    Cumulative,
-    /// Since the last point.
-    Delta,
-    /// Delta, but since the start for what goes up and down.
-    LowMemory,
-}
-
-/// How histograms are sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Histograms {
-    /// With exponential buckets, to base 2.
-    #[default]
-    Exponential,
-    /// With the same buckets as on the metrics page.
-    Explicit,
-}
-
 /// Which exchanges become spans. It is decided when they are over.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sampling {
@@ -121,28 +100,6 @@ pub struct Sampling {
 impl Default for Sampling {
     fn default() -> Self {
         Self { ratio: 1.0, errors: true, slow: None, stalls: true }
-    }
-}
-
-/// Which edition of OpenTelemetry's conventions for generative AI.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum GenAiNames {
-    /// Version 1.41, which today's backends read.
-    #[default]
-    V1_41,
-    /// What the conventions have become since.
-    Next,
-    /// Both side by side.
-    Both,
-}
-
-impl GenAiNames {
-    pub(crate) const fn has_v1_41(self) -> bool {
-        matches!(self, Self::V1_41 | Self::Both)
-    }
-
-    pub(crate) const fn has_next(self) -> bool {
-        matches!(self, Self::Next | Self::Both)
     }
 }
 

@@ -83,3 +83,30 @@ impl TraceCounts {
         self.waiting.load(Relaxed)
     }
 }
+
+/// The metrics of one destination.
+#[derive(Debug, Default)]
+pub(crate) struct MetricCounts {
+    taken: AtomicU64,
+    failed: AtomicU64,
+}
+
+impl MetricCounts {
+    pub(super) fn take(&self) {
+        self.taken.fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn fail(&self) {
+        self.failed.fetch_add(1, Relaxed);
+    }
+
+    /// Rounds that the destination has taken.
+    pub(crate) fn taken(&self) -> u64 {
+        self.taken.load(Relaxed)
+    }
+
+    /// Rounds that failed, or of which it is not known.
+    pub(crate) fn failed(&self) -> u64 {
+        self.failed.load(Relaxed)
+    }
+}

@@ -7,35 +7,35 @@
 pub mod config;
 
 pub(crate) mod counts;
+pub(crate) mod metrics;
 
+mod lane;
+mod metrics_worker;
 mod retry;
 mod sampling;
 mod spans;
+mod thread;
 mod traces;
 mod transport;
 
+pub(crate) use lane::Lane;
+pub(crate) use metrics_worker::SnapshotAsk;
 pub use transport::{Tls, TlsError};
 
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use opentelemetry_proto::tonic::common::v1::any_value::Value;
-use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue};
-use opentelemetry_proto::tonic::resource::v1::Resource;
-use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinSet;
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use weir_core::exchange::Exchange;
 
 use crate::clock::Clock;
-use crate::config::UpstreamFacts;
-use crate::rate_limit::RateLimit;
-use config::{OtlpConfig, OtlpDestination, Sampling, Signal, SpanRules};
-use counts::{Lost, TraceCounts};
-use spans::SpanWriter;
-use traces::TraceWorker;
-use transport::{Kind, Transport};
+use crate::config::{Scheme, UpstreamFacts};
+use crate::metrics::Snapshot;
+use config::{OtlpConfig, Sampling};
+use counts::{MetricCounts, TraceCounts};
+use thread::Thread;
 
 /// The name of the instrumentation.
 const SCOPE: &str = "weir";
@@ -47,8 +47,7 @@ const AGENT: &str = concat!("weir/", env!("CARGO_PKG_VERSION"));
 #[derive(Clone, Debug)]
 pub(crate) struct Surroundings {
     pub(crate) upstreams: Vec<UpstreamFacts>,
-    /// `http` or `https`, as clients connect.
-    pub(crate) scheme: &'static str,
+    pub(crate) scheme: Scheme,
 }
 
 /// The near end of the export, owned by the pipeline.
@@ -57,63 +56,40 @@ pub(crate) struct Otlp {
     sampling: Sampling,
     sampled_out: u64,
     lanes: Vec<Lane>,
+    metric_counts: Vec<(Box<str>, Arc<MetricCounts>)>,
+    last: watch::Sender<Option<Arc<Snapshot>>>,
     stopping: CancellationToken,
     /// Told by the thread, by dropping its end, when everything was sent.
     done: oneshot::Receiver<()>,
 }
 
-/// The way of exchanges to one destination.
-#[derive(Debug)]
-struct Lane {
-    name: Box<str>,
-    queue: mpsc::Sender<Arc<Exchange>>,
-    counts: Arc<TraceCounts>,
-    clock: Clock,
-    log: RateLimit,
-}
-
 impl Otlp {
-    /// Starts the thread. Fails if there can be none, or if a destination cannot be sent to at all.
-    pub(crate) fn start(config: OtlpConfig, around: &Surroundings, clock: Clock) -> io::Result<Self> {
-        let stopping = CancellationToken::new();
-        let resource = resource(&config.resource);
-        let mut lanes = Vec::new();
-        let mut far_ends = Vec::new();
+    /// Starts the thread, which asks for snapshots through the receiver that comes back. Fails if there
+    /// can be no thread, or if a destination cannot be sent to at all.
+    pub(crate) fn start(
+        config: OtlpConfig,
+        around: &Surroundings,
+        clock: Clock,
+    ) -> io::Result<(Self, mpsc::Receiver<SnapshotAsk>)> {
+        let (asks, asked) = mpsc::channel(1);
+        let (last, last_seen) = watch::channel(None);
+        let sampling = config.sampling;
+        let mut thread = Thread::new(&config, around, clock, last_seen);
+        let (mut lanes, mut metric_counts) = (Vec::new(), Vec::new());
         for destination in &config.destinations {
             if let Some(signal) = &destination.traces {
-                let (queue, waiting) = mpsc::channel(destination.batch.queue);
-                let counts = Arc::new(TraceCounts::default());
-                let name = destination.name.clone();
-                lanes.push(Lane {
-                    name,
-                    queue,
-                    counts: Arc::clone(&counts),
-                    clock,
-                    log: RateLimit::default(),
-                });
-                far_ends.push(FarEnd {
-                    signal: signal.clone(),
-                    destination: destination.clone(),
-                    waiting,
-                    counts,
-                });
+                let (lane, queue) = Lane::new(destination, clock);
+                thread.trace((destination, signal), queue, lane.counts());
+                lanes.push(lane);
+            }
+            if let Some(signal) = &destination.metrics {
+                let counts = Arc::<MetricCounts>::default();
+                thread.measure((destination, signal), asks.clone(), Arc::clone(&counts));
+                metric_counts.push((destination.name.clone(), counts));
             }
         }
-        let (ended, done) = oneshot::channel();
-        let setting = Setting {
-            rules: config.spans,
-            around: around.clone(),
-            resource,
-            stopping: stopping.clone(),
-            clock,
-        };
-        std::thread::Builder::new().name("weir otlp".to_owned()).spawn(move || {
-            if let Err(error) = run(far_ends, &setting) {
-                tracing::error!(%error, "the export of traces and metrics has ended");
-            }
-            drop(ended);
-        })?;
-        Ok(Self { sampling: config.sampling, sampled_out: 0, lanes, stopping, done })
+        let (stopping, done) = thread.start()?;
+        Ok((Self { sampling, sampled_out: 0, lanes, metric_counts, last, stopping, done }, asked))
     }
 
     /// Whether an exchange is to be sent.
@@ -125,110 +101,49 @@ impl Otlp {
     /// counted.
     pub(crate) fn offer(&mut self, exchange: Exchange, kept: bool) {
         if !kept {
-            self.sampled_out += u64::from(exchange.trace.is_some());
+            self.sampled_out += u64::from(!self.lanes.is_empty());
             return;
         }
         let exchange = Arc::new(exchange);
         self.lanes.iter_mut().for_each(|lane| lane.offer(&exchange));
     }
 
-    /// Waits until everything is sent, but not for longer than `limit`.
-    pub(crate) async fn finish(self, limit: Duration) {
-        let Self { lanes, stopping, done, .. } = self;
-        let counts: Vec<_> = lanes.into_iter().map(|lane| (lane.name, lane.counts)).collect();
-        // The queues were dropped with their lanes.
+    /// Exchanges that were not to be sent.
+    pub(crate) fn sampled_out(&self) -> u64 {
+        self.sampled_out
+    }
+
+    /// The destinations of traces.
+    pub(crate) fn lanes(&self) -> &[Lane] {
+        &self.lanes
+    }
+
+    /// What became of metrics, by destination.
+    pub(crate) fn metric_counts(&self) -> impl Iterator<Item = (&str, &MetricCounts)> {
+        self.metric_counts.iter().map(|(name, counts)| (&**name, &**counts))
+    }
+
+    /// Waits until everything is sent, the last metrics too, but not for longer than `limit`.
+    pub(crate) async fn finish(self, last: Snapshot, limit: Duration) {
+        let Self { lanes, stopping, done, last: last_told, .. } = self;
+        last_told.send_replace(Some(Arc::new(last)));
+        // With the lanes their queues are dropped.
+        let counts: Vec<_> = lanes.into_iter().map(Lane::into_counts).collect();
         stopping.cancel();
         let in_time = tokio::time::timeout(limit, done).await.is_ok();
         for (destination, counts) in counts {
-            let lost: u64 = TraceCounts::CAUSES.iter().map(|(_, why)| counts.lost(*why)).sum();
-            let (confirmed, unknown, waiting) = (counts.confirmed(), counts.unknown(), counts.waiting());
-            if in_time && lost == 0 && unknown == 0 {
-                tracing::info!(%destination, confirmed, "exported the traces of all exchanges");
-            } else {
-                let retries = counts.retries();
-                tracing::warn!(%destination, confirmed, unknown, lost, waiting, retries, "not all traces were exported");
-            }
+            tell(&destination, &counts, in_time);
         }
     }
 }
 
-impl Lane {
-    fn offer(&mut self, exchange: &Arc<Exchange>) {
-        self.counts.enter();
-        if self.queue.try_send(Arc::clone(exchange)).is_ok() {
-            return;
-        }
-        self.counts.leave(1);
-        self.counts.lose(1, Lost::QueueFull);
-        if let Some(held_back) = self.log.pass((self.clock)()) {
-            let destination = &*self.name;
-            tracing::warn!(
-                destination,
-                held_back,
-                "too many exchanges wait for their export, this one was dropped"
-            );
-        }
+/// Says at the end what became of the traces.
+fn tell(destination: &str, counts: &TraceCounts, in_time: bool) {
+    let lost: u64 = TraceCounts::CAUSES.iter().map(|(_, why)| counts.lost(*why)).sum();
+    let (confirmed, unknown, waiting) = (counts.confirmed(), counts.unknown(), counts.waiting());
+    if in_time && lost == 0 && unknown == 0 {
+        tracing::info!(destination, confirmed, "exported the traces of all exchanges");
+    } else {
+        tracing::warn!(destination, confirmed, unknown, lost, waiting, "not all traces were exported");
     }
-}
-
-/// What the thread needs for one destination.
-struct FarEnd {
-    signal: Signal,
-    destination: OtlpDestination,
-    waiting: mpsc::Receiver<Arc<Exchange>>,
-    counts: Arc<TraceCounts>,
-}
-
-/// What all destinations have in common.
-struct Setting {
-    rules: SpanRules,
-    around: Surroundings,
-    resource: Resource,
-    stopping: CancellationToken,
-    clock: Clock,
-}
-
-/// The thread's life: until every queue is closed and empty.
-fn run(far_ends: Vec<FarEnd>, setting: &Setting) -> io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
-        let mut workers = JoinSet::new();
-        for end in far_ends {
-            workers.spawn(setting.traces(end)?.run());
-        }
-        while workers.join_next().await.is_some() {}
-        Ok(())
-    })
-}
-
-impl Setting {
-    fn traces(&self, end: FarEnd) -> io::Result<TraceWorker> {
-        let FarEnd { signal, destination, waiting, counts } = end;
-        Ok(TraceWorker {
-            name: destination.name,
-            queue: waiting,
-            batch: destination.batch,
-            writer: SpanWriter::new(
-                self.rules.clone(),
-                destination.as_root,
-                self.around.upstreams.clone(),
-                self.around.scheme,
-            ),
-            resource: self.resource.clone(),
-            transport: Transport::new(&signal, Kind::Traces).map_err(io::Error::other)?,
-            counts,
-            stopping: self.stopping.clone(),
-            clock: self.clock,
-            log: RateLimit::default(),
-        })
-    }
-}
-
-fn resource(attributes: &[(String, String)]) -> Resource {
-    let text = |text: &str| Some(AnyValue { value: Some(Value::StringValue(text.to_owned())) });
-    let attributes = attributes
-        .iter()
-        .map(|(key, value)| KeyValue { key: key.clone(), value: text(value), ..KeyValue::default() })
-        .collect();
-    Resource { attributes, ..Resource::default() }
 }

@@ -71,7 +71,7 @@ async fn a_data_path_that_is_gone_leaves_the_page() {
     drop(exchanges);
     tokio::time::sleep(Duration::from_secs(5)).await;
     let (reply, page) = tokio::sync::oneshot::channel();
-    pages.send(reply).await.unwrap();
+    pages.send((weir_core::page::PageFormat::Text, reply)).await.unwrap();
     assert!(page.await.unwrap().contains("weir_requests_total{"));
     handle.shutdown().await;
 }

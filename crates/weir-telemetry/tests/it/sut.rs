@@ -15,6 +15,7 @@ use weir_core::inflight::Inflight;
 use weir_core::lanes::Lanes;
 use weir_core::observation::Observation;
 use weir_core::outcome::{ErrorType, Outcome};
+use weir_core::page::PageFormat;
 use weir_core::tally::Tally;
 use weir_core::timeline::{Mark, Offset, Stamp, Timeline};
 use weir_core::usage::{Provenance, Usage};
@@ -33,7 +34,7 @@ pub(crate) fn clock() -> Stamp {
 /// The system under test.
 pub(crate) struct Sut {
     pub(crate) exchanges: mpsc::Sender<Box<Exchange>>,
-    pub(crate) pages: mpsc::Sender<oneshot::Sender<String>>,
+    pub(crate) pages: mpsc::Sender<(PageFormat, oneshot::Sender<String>)>,
     pub(crate) inflight: Arc<Inflight>,
     pub(crate) lanes: Arc<Lanes>,
     pub(crate) tally: Arc<Tally>,
@@ -74,8 +75,12 @@ impl Sut {
     }
 
     pub(crate) async fn text(&self) -> String {
+        self.text_in(PageFormat::Text).await
+    }
+
+    pub(crate) async fn text_in(&self, format: PageFormat) -> String {
         let (reply, page) = oneshot::channel();
-        self.pages.send(reply).await.unwrap();
+        self.pages.send((format, reply)).await.unwrap();
         page.await.unwrap()
     }
 

@@ -9,9 +9,10 @@ use weir_core::setting::{Setting, SettingName};
 use weir_core::timeline::{Mark, Offset};
 use weir_core::usage::Usage;
 
-use super::verdict::{Seen, Verdict};
+use super::verdict::Verdict;
 use super::{Attributes, Subject, backends, http, phases};
 use crate::otlp::config::GenAiNames;
+use crate::semconv::{self, Side};
 
 /// Whether an exchange is a call of a model.
 pub(super) fn is_told(exchange: &Exchange) -> bool {
@@ -21,13 +22,13 @@ pub(super) fn is_told(exchange: &Exchange) -> bool {
 /// The whole call, from the request head to the end: what waited in Weir waited for the model too.
 pub(super) fn call(subject: &Subject<'_>) -> Span {
     let exchange = subject.exchange;
-    let verdict = Verdict::of(exchange, Seen::ByClient);
-    let operation = exchange.request.dialect.operation();
+    let verdict = Verdict::of(exchange, Side::Client);
+    let operation = semconv::operation(exchange.request.dialect);
     let mut list = Attributes::with_room(64);
     list.some_text("gen_ai.operation.name", operation);
     list.text("gen_ai.provider.name", subject.provider());
     http::upstream(subject, &mut list);
-    list.some_text("error.type", verdict.error_type.clone());
+    list.some_text("error.type", verdict.error_type);
     asked(exchange, &mut list);
     answered(exchange, &mut list);
     if let Some(usage) = &exchange.answer.usage {
@@ -162,11 +163,6 @@ impl Subject<'_> {
         if let Some(provider) = self.upstream.and_then(|upstream| upstream.provider.as_deref()) {
             return provider;
         }
-        match self.exchange.request.dialect {
-            Dialect::Messages => "anthropic",
-            Dialect::OllamaChat | Dialect::OllamaGenerate => "ollama",
-            Dialect::TgiGenerate => "tgi",
-            _ => "openai",
-        }
+        semconv::provider(self.exchange.request.dialect)
     }
 }

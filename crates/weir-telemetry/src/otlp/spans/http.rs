@@ -2,31 +2,30 @@
 
 use opentelemetry_proto::tonic::trace::v1::Span;
 use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
+use weir_core::exchange::Exchange;
 use weir_core::timeline::Mark;
 
-use super::verdict::{Seen, Verdict};
+use super::verdict::Verdict;
 use super::{Attributes, PARENT_REMOTE, Subject, backends};
-
-/// Methods that stand for themselves. A client can make up others without end.
-const METHODS: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"];
+use crate::semconv::{self, Side};
 
 /// The exchange as its client sees it.
 pub(super) fn server(subject: &Subject<'_>) -> Span {
     let exchange = subject.exchange;
-    let verdict = Verdict::of(exchange, Seen::ByServer);
+    let verdict = Verdict::of(exchange, Side::Server);
     let mut list = Attributes::with_room(16);
     let method = method(&mut list, &exchange.request.method);
     list.text("url.scheme", subject.scheme);
     list.text("url.path", &*exchange.request.path);
     list.text("network.protocol.name", "http");
     list.text("network.protocol.version", exchange.request.http.as_str());
-    list.some_count("http.response.status_code", exchange.status.map(u64::from));
+    list.some_count("http.response.status_code", status(exchange, Side::Server));
     list.count("http.request.body.size", exchange.request.bytes);
     list.count("http.response.body.size", exchange.answer.bytes);
-    list.some_text("error.type", verdict.error_type.clone());
+    list.some_text("error.type", verdict.error_type);
     list.text("weir.request_id", &*exchange.request_id);
     list.text("weir.outcome", exchange.outcome.as_str());
-    let route = exchange.request.dialect.route();
+    let route = semconv::route(exchange.request.dialect, &exchange.request.path);
     list.some_text("http.route", route);
     backends::server(subject, &mut list);
     let name = route.map_or_else(|| method.to_owned(), |route| format!("{method} {route}"));
@@ -43,12 +42,12 @@ pub(super) fn server(subject: &Subject<'_>) -> Span {
 /// A call to the upstream that is of no model.
 pub(super) fn client(subject: &Subject<'_>) -> Span {
     let exchange = subject.exchange;
-    let verdict = Verdict::of(exchange, Seen::ByClient);
+    let verdict = Verdict::of(exchange, Side::Client);
     let mut list = Attributes::with_room(8);
     let method = method(&mut list, &exchange.request.method).to_owned();
     upstream(subject, &mut list);
-    list.some_count("http.response.status_code", exchange.status.map(u64::from));
-    list.some_text("error.type", verdict.error_type.clone());
+    list.some_count("http.response.status_code", status(exchange, Side::Client));
+    list.some_text("error.type", verdict.error_type);
     let from = exchange.timeline.at(Mark::Dispatched).unwrap_or_default();
     let interval = (from, exchange.duration());
     let mut span = subject.span(method, SpanKind::Client, interval, subject.place.client_span);
@@ -67,13 +66,17 @@ pub(super) fn upstream(subject: &Subject<'_>, list: &mut Attributes) {
     list.text("weir.upstream", &*subject.exchange.upstream);
 }
 
+fn status(exchange: &Exchange, side: Side) -> Option<u64> {
+    semconv::status(exchange, side).map(u64::from)
+}
+
 /// The method as a span names it.
-fn method<'a>(list: &mut Attributes, method: &'a str) -> &'a str {
-    if METHODS.contains(&method) {
-        list.text("http.request.method", method);
+fn method(list: &mut Attributes, given: &str) -> &'static str {
+    let method = semconv::method(given);
+    list.text("http.request.method", method);
+    if method == given {
         return method;
     }
-    list.text("http.request.method", "_OTHER");
-    list.text("http.request.method_original", method);
+    list.text("http.request.method_original", given);
     "HTTP"
 }

@@ -16,6 +16,7 @@ use weir_core::exchange::Exchange;
 use weir_core::timeline::{Mark, Offset};
 use weir_core::trace::{SpanId, TracePlace};
 
+use super::Surroundings;
 use super::config::SpanRules;
 use crate::config::UpstreamFacts;
 use attributes::Attributes;
@@ -30,8 +31,7 @@ const SAMPLED: u32 = 1;
 pub(super) struct SpanWriter {
     rules: SpanRules,
     as_root: bool,
-    upstreams: Vec<UpstreamFacts>,
-    scheme: &'static str,
+    around: Surroundings,
 }
 
 /// One exchange with what is known around it.
@@ -46,26 +46,21 @@ struct Subject<'a> {
 }
 
 impl SpanWriter {
-    pub(super) fn new(
-        rules: SpanRules,
-        as_root: bool,
-        upstreams: Vec<UpstreamFacts>,
-        scheme: &'static str,
-    ) -> Self {
-        Self { rules, as_root, upstreams, scheme }
+    pub(super) fn new(rules: SpanRules, as_root: bool, around: Surroundings) -> Self {
+        Self { rules, as_root, around }
     }
 
     /// The spans of an exchange; none for one without a place in a trace.
     pub(super) fn spans(&self, exchange: &Exchange) -> Vec<Span> {
         let Some(place) = &exchange.trace else { return Vec::new() };
-        let upstream = self.upstreams.iter().find(|upstream| upstream.name == exchange.upstream);
+        let upstream = self.around.upstreams.iter().find(|upstream| upstream.name == exchange.upstream);
         let subject = Subject {
             exchange,
             place,
             rules: &self.rules,
             as_root: self.as_root,
             upstream,
-            scheme: self.scheme,
+            scheme: self.around.scheme.as_str(),
         };
         let mut spans = Vec::with_capacity(6);
         spans.push(http::server(&subject));

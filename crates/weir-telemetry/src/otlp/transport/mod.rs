@@ -20,7 +20,6 @@ const ANSWER_LIMIT: usize = 64 * 1024;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Traces,
-    #[expect(dead_code, reason = "metrics are sent in the next step")]
     Metrics,
 }
 

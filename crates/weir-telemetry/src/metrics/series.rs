@@ -5,7 +5,9 @@ use weir_core::outcome::{ErrorType, Outcome};
 use weir_core::timeline::{Mark, Offset};
 use weir_core::usage::Provenance;
 
-use super::histogram::{Histogram, LATENCY, OVERHEAD, PER_TOKEN, SPEED};
+use super::bounds::{LATENCY, OVERHEAD, PER_TOKEN, SPEED};
+use super::exemplar::Witness;
+use super::histogram::Histogram;
 
 /// The provenances, in the order of their declaration.
 pub(super) const PROVENANCES: [Provenance; 5] = [
@@ -103,13 +105,13 @@ impl Default for Times {
 }
 
 impl Series {
-    /// Counts an exchange.
-    pub(super) fn add(&mut self, exchange: &Exchange) {
+    /// Counts an exchange. `witness` is its place in a trace that is kept.
+    pub(super) fn add(&mut self, exchange: &Exchange, witness: Option<&Witness>) {
         self.outcomes[exchange.outcome as usize] += 1;
         if let Some(error_type) = exchange.error_type {
             self.errors[error_type as usize] += 1;
         }
-        self.times.add(exchange);
+        self.times.add(exchange, witness);
         self.tokens.add(exchange);
         self.volume.add(exchange);
         if let Some(output) = &exchange.answer.output {
@@ -120,19 +122,19 @@ impl Series {
 }
 
 impl Times {
-    fn add(&mut self, exchange: &Exchange) {
+    fn add(&mut self, exchange: &Exchange, witness: Option<&Witness>) {
         let timeline = &exchange.timeline;
-        self.ttft.observe_time(timeline.ttft());
-        self.upstream_ttft.observe_time(timeline.upstream_ttft());
-        self.ttfa.observe_time(timeline.at(Mark::FirstAnswer));
-        self.tpot.observe_some(exchange.tpot());
-        self.tps.observe_some(exchange.tps());
+        self.ttft.observe_time(timeline.ttft(), witness);
+        self.upstream_ttft.observe_time(timeline.upstream_ttft(), witness);
+        self.ttfa.observe_time(timeline.at(Mark::FirstAnswer), witness);
+        self.tpot.observe_some(exchange.tpot(), witness);
+        self.tps.observe_some(exchange.tps(), witness);
         if exchange.outcome == Outcome::Completed {
-            self.e2e.observe_time(timeline.e2e());
+            self.e2e.observe_time(timeline.e2e(), witness);
         }
-        self.duration.observe_time(Some(exchange.duration()));
-        self.queue_wait.observe_time(timeline.queue_wait());
-        self.overhead.observe_time(exchange.overhead());
+        self.duration.observe_time(Some(exchange.duration()), witness);
+        self.queue_wait.observe_time(timeline.queue_wait(), witness);
+        self.overhead.observe_time(exchange.overhead(), witness);
     }
 }
 

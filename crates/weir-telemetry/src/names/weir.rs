@@ -1,109 +1,34 @@
-//! The one list of metric names. `docs/metrics.md` defines each; a test holds the two together.
+//! Weir's own metrics, on the page and elsewhere.
 
-/// How a metric behaves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// It only grows.
-    Counter,
-    /// It goes up and down.
-    Gauge,
-    /// Counts by bucket, with sum and count.
-    Histogram,
-}
-
-impl Kind {
-    /// The word of the exposition format.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Kind::Counter => "counter",
-            Kind::Gauge => "gauge",
-            Kind::Histogram => "histogram",
-        }
-    }
-}
-
-/// What a metric counts or measures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
-    /// Time.
-    Seconds,
-    /// Bytes of bodies.
-    Bytes,
-    /// Tokens.
-    Tokens,
-    /// Speed of generation.
-    TokensPerSecond,
-    /// A number of things.
-    Count,
-}
-
-impl Unit {
-    /// The word of the documentation.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Unit::Seconds => "seconds",
-            Unit::Bytes => "bytes",
-            Unit::Tokens => "tokens",
-            Unit::TokensPerSecond => "tokens/second",
-            Unit::Count => "count",
-        }
-    }
-}
-
-/// A metric with `N` labels.
-#[derive(Clone, Copy, Debug)]
-pub struct Metric<const N: usize> {
-    /// Its name, unit included.
-    pub name: &'static str,
-    /// How it behaves.
-    pub kind: Kind,
-    /// What it counts or measures.
-    pub unit: Unit,
-    /// The names of its labels, in the order in which values are given.
-    pub labels: [&'static str; N],
-    /// One line for the metrics page.
-    pub help: &'static str,
-}
-
-/// A metric, whatever the number of its labels.
-#[derive(Clone, Copy, Debug)]
-pub struct Listed {
-    /// Its name.
-    pub name: &'static str,
-    /// How it behaves.
-    pub kind: Kind,
-    /// What it counts or measures.
-    pub unit: Unit,
-    /// The names of its labels.
-    pub labels: &'static [&'static str],
-}
+use super::Kind::{Counter, Gauge, Histogram, UpDown};
+use super::Unit::{Bytes, Count, Seconds, Tokens, TokensPerSecond};
+use super::{Listed, Metric, Naming};
 
 /// Declares each metric once: its constant, and its place in [`ALL`].
 macro_rules! metrics {
-    ($($konst:ident = $kind:ident $unit:ident $name:literal [$($label:literal),*] $help:literal;)*) => {
+    ($($konst:ident = $kind:ident $unit:ident $(($thing:literal))? $name:literal [$($label:literal),*] $help:literal;)*) => {
         $(
             #[doc = $help]
             pub const $konst: Metric<{ const LABELS: &[&str] = &[$($label),*]; LABELS.len() }> = Metric {
                 name: $name,
-                kind: Kind::$kind,
-                unit: Unit::$unit,
-                labels: [$($label),*],
+                kind: $kind,
+                unit: $unit $(($thing))?,
+                labels: &[$($label),*],
                 help: $help,
+                naming: Naming::Own,
             };
         )*
 
-        /// Every metric, in the order of the page.
-        pub const ALL: &[Listed] = &[$(
-            Listed { name: $name, kind: Kind::$kind, unit: Unit::$unit, labels: &[$($label),*] },
-        )*];
+        /// Every metric of Weir's own, in the order of the page.
+        pub const ALL: &[Listed] = &[$($konst.listed(),)*];
     };
 }
 
 metrics! {
     // From exchanges, when they are over.
-    REQUESTS = Counter Count "weir_requests_total" ["model", "upstream", "dialect", "outcome"]
+    REQUESTS = Counter Count("{request}") "weir_requests_total" ["model", "upstream", "dialect", "outcome"]
         "Exchanges that are over, by how they ended.";
-    ERRORS = Counter Count "weir_errors_total" ["model", "upstream", "dialect", "error_type"]
+    ERRORS = Counter Count("{error}") "weir_errors_total" ["model", "upstream", "dialect", "error_type"]
         "Exchanges in which something went wrong, by what it was.";
     TTFT = Histogram Seconds "weir_ttft_seconds" ["model", "upstream", "dialect"]
         "Time to first token as the client sees it, queue wait included.";
@@ -135,19 +60,19 @@ metrics! {
         "Bytes of request bodies read.";
     RESPONSE_BYTES = Counter Bytes "weir_response_bytes_total" ["model", "upstream", "dialect"]
         "Bytes of response bodies relayed.";
-    UPSTREAM_STALLS = Counter Count "weir_upstream_stalls_total" ["model", "upstream", "dialect"]
+    UPSTREAM_STALLS = Counter Count("{stall}") "weir_upstream_stalls_total" ["model", "upstream", "dialect"]
         "Gaps within streams in which the upstream sent no output for longer than stall_after.";
     UPSTREAM_STALL_SECONDS = Counter Seconds "weir_upstream_stall_seconds_total" ["model", "upstream", "dialect"]
         "Length of upstream stalls, summed.";
-    DOWNSTREAM_STALLS = Counter Count "weir_downstream_stalls_total" ["model", "upstream", "dialect"]
+    DOWNSTREAM_STALLS = Counter Count("{stall}") "weir_downstream_stalls_total" ["model", "upstream", "dialect"]
         "Times in which a client took no bytes of its stream.";
     DOWNSTREAM_STALL_SECONDS = Counter Seconds "weir_downstream_stall_seconds_total" ["model", "upstream", "dialect"]
         "Length of downstream stalls, summed.";
-    SSE_EVENTS = Counter Count "weir_sse_events_total" ["model", "upstream", "dialect"]
+    SSE_EVENTS = Counter Count("{event}") "weir_sse_events_total" ["model", "upstream", "dialect"]
         "Events with data in event streams.";
-    SSE_BROKEN_EVENTS = Counter Count "weir_sse_broken_events_total" ["model", "upstream", "dialect"]
+    SSE_BROKEN_EVENTS = Counter Count("{event}") "weir_sse_broken_events_total" ["model", "upstream", "dialect"]
         "Events whose data was not the JSON it should be.";
-    SSE_OVERSIZED_EVENTS = Counter Count "weir_sse_oversized_events_total" ["model", "upstream", "dialect"]
+    SSE_OVERSIZED_EVENTS = Counter Count("{event}") "weir_sse_oversized_events_total" ["model", "upstream", "dialect"]
         "Events too long to be looked at.";
 
     // From pulses, while streams run.
@@ -155,75 +80,85 @@ metrics! {
         "Inter-token latency: the gap before each token after the first.";
     INTER_CHUNK = Histogram Seconds "weir_inter_chunk_seconds" ["model"]
         "The gap from one chunk of output to the next.";
-    CHUNKS = Counter Count "weir_chunks_total" ["model"]
+    CHUNKS = Counter Count("{chunk}") "weir_chunks_total" ["model"]
         "Chunks of output, counted as they flow.";
     STREAM_TOKENS = Counter Tokens "weir_stream_tokens_total" ["model"]
         "Tokens of streams, counted as they flow.";
 
     // From admission.
-    LANE_QUEUE_DEPTH = Gauge Count "weir_lane_queue_depth" ["lane"]
+    LANE_QUEUE_DEPTH = UpDown Count("{request}") "weir_lane_queue_depth" ["lane"]
         "Requests waiting for admission.";
-    LANE_IN_FLIGHT = Gauge Count "weir_lane_in_flight" ["lane"]
+    LANE_IN_FLIGHT = UpDown Count("{request}") "weir_lane_in_flight" ["lane"]
         "Requests admitted and not over.";
-    LANE_LIMIT = Gauge Count "weir_lane_limit" ["lane"]
+    LANE_LIMIT = Gauge Count("{request}") "weir_lane_limit" ["lane"]
         "How many requests may be in flight; absent without a limit.";
-    LANE_ARRIVALS = Counter Count "weir_lane_arrivals_total" ["lane"]
+    LANE_ARRIVALS = Counter Count("{request}") "weir_lane_arrivals_total" ["lane"]
         "Requests that asked for admission.";
-    LANE_COMPLETIONS = Counter Count "weir_lane_completions_total" ["lane"]
+    LANE_COMPLETIONS = Counter Count("{request}") "weir_lane_completions_total" ["lane"]
         "Admitted requests that are over.";
-    LANE_REJECTED = Counter Count "weir_lane_rejected_total" ["lane"]
+    LANE_REJECTED = Counter Count("{request}") "weir_lane_rejected_total" ["lane"]
         "Requests turned away because the queue was full.";
-    LANE_TIMED_OUT = Counter Count "weir_lane_timed_out_total" ["lane"]
+    LANE_TIMED_OUT = Counter Count("{request}") "weir_lane_timed_out_total" ["lane"]
         "Requests that left the queue because its timeout ran out.";
-    LANE_ABANDONED = Counter Count "weir_lane_abandoned_total" ["lane"]
+    LANE_ABANDONED = Counter Count("{request}") "weir_lane_abandoned_total" ["lane"]
         "Requests that left the queue because their client did.";
     LANE_WAIT_SECONDS = Counter Seconds "weir_lane_wait_seconds_total" ["lane"]
         "Waits of admitted requests, summed.";
 
     // From the table of exchanges in flight.
-    INFLIGHT = Gauge Count "weir_inflight" ["phase"]
+    INFLIGHT = UpDown Count("{request}") "weir_inflight" ["phase"]
         "Exchanges in flight, by where they stand.";
     INFLIGHT_OLDEST_SILENCE = Gauge Seconds "weir_inflight_oldest_silence_seconds" []
         "The longest time for which an admitted exchange has heard nothing from the upstream.";
-    STALLED_STREAMS = Gauge Count "weir_stalled_streams" []
+    STALLED_STREAMS = UpDown Count("{stream}") "weir_stalled_streams" []
         "Streams with output that are silent for longer than stall_after.";
-    INFLIGHT_UNLISTED = Counter Count "weir_inflight_unlisted_total" []
+    INFLIGHT_UNLISTED = Counter Count("{request}") "weir_inflight_unlisted_total" []
         "Exchanges that found the table of those in flight full and ran unlisted.";
 
     // From the data path's own counters.
-    CONNECTIONS_ACCEPTED = Counter Count "weir_connections_accepted_total" []
+    CONNECTIONS_ACCEPTED = Counter Count("{connection}") "weir_connections_accepted_total" []
         "Client connections accepted.";
-    CONNECTIONS_OPEN = Gauge Count "weir_connections_open" []
+    CONNECTIONS_OPEN = UpDown Count("{connection}") "weir_connections_open" []
         "Client connections open.";
-    ACCEPT_ERRORS = Counter Count "weir_accept_errors_total" []
+    ACCEPT_ERRORS = Counter Count("{error}") "weir_accept_errors_total" []
         "Failures to accept a client connection.";
-    MALFORMED_REQUESTS = Counter Count "weir_malformed_requests_total" []
+    MALFORMED_REQUESTS = Counter Count("{request}") "weir_malformed_requests_total" []
         "Client connections that ended with bytes that are not HTTP, or with a head beyond its bounds.";
-    TLS_HANDSHAKE_ERRORS = Counter Count "weir_tls_handshake_errors_total" []
+    TLS_HANDSHAKE_ERRORS = Counter Count("{error}") "weir_tls_handshake_errors_total" []
         "TLS handshakes with clients that failed.";
-    TLS_RELOADS = Counter Count "weir_tls_reloads_total" []
+    TLS_RELOADS = Counter Count("{reload}") "weir_tls_reloads_total" []
         "Times that the certificate was exchanged for a new one.";
-    TLS_RELOAD_ERRORS = Counter Count "weir_tls_reload_errors_total" []
+    TLS_RELOAD_ERRORS = Counter Count("{error}") "weir_tls_reload_errors_total" []
         "Changes of the certificate's files that could not be used.";
-    UPSTREAM_CONNECTS = Counter Count "weir_upstream_connects_total" []
+    UPSTREAM_CONNECTS = Counter Count("{connection}") "weir_upstream_connects_total" []
         "Upstream connections opened.";
-    UPSTREAM_CONNECT_ERRORS = Counter Count "weir_upstream_connect_errors_total" []
+    UPSTREAM_CONNECT_ERRORS = Counter Count("{error}") "weir_upstream_connect_errors_total" []
         "Upstream connections that could not be opened.";
-    UPSTREAM_RETRIES = Counter Count "weir_upstream_retries_total" []
+    UPSTREAM_RETRIES = Counter Count("{retry}") "weir_upstream_retries_total" []
         "Requests sent again: their kept connection had died unused, or the server said that it had not begun with them.";
-    UPSTREAM_DRAINED = Counter Count "weir_upstream_drained_total" []
+    UPSTREAM_DRAINED = Counter Count("{response}") "weir_upstream_drained_total" []
         "Answers read to their end after their client had left content.";
 
     // Weir about its telemetry.
-    RECORDS_DROPPED = Counter Count "weir_records_dropped_total" ["cause"]
+    RECORDS_DROPPED = Counter Count("{record}") "weir_records_dropped_total" ["cause"]
         "Records that were lost, by where and why.";
-    LABEL_OVERFLOW = Counter Count "weir_label_overflow_total" []
+    OTLP_EXCHANGES = Counter Count("{request}") "weir_otlp_exchanges_total" ["destination", "fate"]
+        "Exchanges that were to be exported as spans, by what became of them.";
+    OTLP_WAITING = UpDown Count("{request}") "weir_otlp_waiting" ["destination"]
+        "Exchanges that wait to be exported, or are on their way.";
+    OTLP_RETRIES = Counter Count("{retry}") "weir_otlp_retries_total" ["destination"]
+        "Requests with spans that were sent again.";
+    OTLP_SAMPLED_OUT = Counter Count("{request}") "weir_otlp_sampled_out_total" []
+        "Exchanges that were not to be exported as spans.";
+    OTLP_METRIC_ROUNDS = Counter Count("{request}") "weir_otlp_metric_rounds_total" ["destination", "fate"]
+        "Rounds of metrics, by what became of them.";
+    LABEL_OVERFLOW = Counter Count("{observation}") "weir_label_overflow_total" []
         "Observations counted under the label `other` because the set of label values was full.";
     PIPELINE_LAG = Histogram Seconds "weir_pipeline_lag_seconds" []
         "Age of an exchange's end when the pipeline takes it in.";
     EVENT_LOOP_LAG = Histogram Seconds "weir_event_loop_lag_seconds" []
         "How late a task that sleeps 100 ms is woken.";
-    BUILD_INFO = Gauge Count "weir_build_info" ["version"]
+    BUILD_INFO = Gauge Count("{build}") "weir_build_info" ["version"]
         "Always 1; the label says which version this is.";
     PROCESS_START_TIME = Gauge Seconds "process_start_time_seconds" []
         "When the process began to record, in seconds since the Unix epoch.";

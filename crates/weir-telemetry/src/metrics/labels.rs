@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// The label of values that have none of their own.
 const OTHER: &str = "other";
@@ -19,8 +20,8 @@ pub(super) struct LabelId(usize);
 /// A bounded set of label values.
 #[derive(Debug)]
 pub(super) struct Labels {
-    names: Vec<Box<str>>,
-    ids: HashMap<Box<str>, LabelId>,
+    names: Vec<Arc<str>>,
+    ids: HashMap<Arc<str>, LabelId>,
     /// How many names there may be, with [`OTHER`] and [`UNKNOWN`].
     capacity: usize,
     overflow: u64,
@@ -49,8 +50,9 @@ impl Labels {
         }
         if may_join && self.names.len() < self.capacity {
             let id = LabelId(self.names.len());
-            self.names.push((*value).into());
-            self.ids.insert((*value).into(), id);
+            let name = Arc::<str>::from(&*value);
+            self.names.push(Arc::clone(&name));
+            self.ids.insert(name, id);
             return id;
         }
         self.overflow += u64::from(may_join);
@@ -58,7 +60,7 @@ impl Labels {
     }
 
     /// The text of a label.
-    pub(super) fn name(&self, id: LabelId) -> &str {
+    pub(super) fn name(&self, id: LabelId) -> &Arc<str> {
         &self.names[id.0]
     }
 
@@ -93,7 +95,7 @@ mod tests {
         let mut labels = Labels::new(["configured"], 2);
         let mut name = |value, may_join| {
             let id = labels.id(value, may_join);
-            labels.name(id).to_owned()
+            labels.name(id).to_string()
         };
         assert_eq!(name(Some("configured"), false), "configured");
         assert_eq!(name(Some("asked"), false), "other");
@@ -109,14 +111,14 @@ mod tests {
     fn configuration_overrules_the_bound() {
         let mut labels = Labels::new(["a", "b", "c"], 1);
         let id = labels.id(Some("c"), false);
-        assert_eq!(labels.name(id), "c");
+        assert_eq!(**labels.name(id), *"c");
     }
 
     #[test]
     fn values_that_look_the_same_are_the_same() {
         let mut labels = Labels::new([], 8);
         let id = labels.id(Some("a\rb"), true);
-        assert_eq!(labels.name(id), "a\u{fffd}b");
+        assert_eq!(**labels.name(id), *"a\u{fffd}b");
         assert_eq!(labels.id(Some("a\u{fffd}b"), true), id);
         assert_eq!(labels.id(Some("a\nb"), true), id);
     }
@@ -125,7 +127,7 @@ mod tests {
     fn a_long_value_is_cut_between_characters() {
         let mut labels = Labels::new([], 2);
         let id = labels.id(Some(&"ü".repeat(1 << 20)), true);
-        assert_eq!(labels.name(id), "ü".repeat(64));
+        assert_eq!(**labels.name(id), *"ü".repeat(64));
         let id = labels.id(Some(&format!("x{}", "ü".repeat(100))), true);
         assert_eq!(labels.name(id).len(), 127);
     }
