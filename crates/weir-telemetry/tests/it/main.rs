@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod access_log;
+mod collector;
+mod export;
 mod labels;
 mod metrics;
 mod page;
