@@ -95,11 +95,13 @@ impl Exponential {
         }
         if index < self.offset {
             let missing = (self.offset - index) as usize;
+            self.counts.reserve_exact(missing);
             self.counts.splice(..0, std::iter::repeat_n(0, missing));
             self.offset = index;
         }
         let place = (index - self.offset) as usize;
         if place >= self.counts.len() {
+            self.counts.reserve_exact(place + 1 - self.counts.len());
             self.counts.resize(place + 1, 0);
         }
         self.counts[place] += n;
