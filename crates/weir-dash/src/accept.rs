@@ -68,6 +68,11 @@ mod tests {
             text/plain;version=0.0.4;q=0.2,*/*;q=0.1";
         for (accept, expected) in [
             (prometheus, OpenMetrics),
+            (
+                "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,\
+                 text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
+                OpenMetrics,
+            ),
             ("application/openmetrics-text", OpenMetrics),
             ("Application/OpenMetrics-Text; Version=\"1.0.0\"", OpenMetrics),
             ("application/openmetrics-text, */*", OpenMetrics),

@@ -62,6 +62,12 @@ impl Exponential {
         self.zeros
     }
 
+    /// Bytes that the buckets take.
+    #[cfg(test)]
+    pub(crate) fn memory(&self) -> usize {
+        self.counts.capacity() * size_of::<u64>()
+    }
+
     /// What was counted since `earlier`, an earlier state of this histogram: at the scale of this one.
     pub(crate) fn since(&self, earlier: &Exponential) -> Exponential {
         let mut earlier = earlier.clone();
@@ -81,6 +87,12 @@ impl Exponential {
     /// Adds to a bucket, given by its index at scale [`FINEST`].
     fn add_at(&mut self, finest: i32, n: u64) {
         let mut index = finest >> (FINEST - self.scale);
+        // Nearly always there is a bucket already.
+        let place = usize::try_from(index - self.offset).ok();
+        if let Some(count) = place.and_then(|place| self.counts.get_mut(place)) {
+            *count += n;
+            return;
+        }
         if self.counts.is_empty() {
             self.offset = index;
         }
@@ -95,11 +107,13 @@ impl Exponential {
         }
         if index < self.offset {
             let missing = (self.offset - index) as usize;
+            self.counts.reserve_exact(missing);
             self.counts.splice(..0, std::iter::repeat_n(0, missing));
             self.offset = index;
         }
         let place = (index - self.offset) as usize;
         if place >= self.counts.len() {
+            self.counts.reserve_exact(place + 1 - self.counts.len());
             self.counts.resize(place + 1, 0);
         }
         self.counts[place] += n;

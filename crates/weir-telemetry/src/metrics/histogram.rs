@@ -188,10 +188,11 @@ fn nanos(seconds: f64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use weir_core::gaps::{COARSE, FINE, GapCell};
+    use proptest::prelude::*;
+    use weir_core::gaps::{COARSE, FINE, GapCell, GapRecord};
     use weir_core::timeline::Offset;
 
-    use super::{Histogram, nanos};
+    use super::{Exemplar, Histogram, nanos};
     use crate::metrics::bounds::{
         GENAI_SECONDS, GENAI_TOKENS, HTTP_SECONDS, LAG, LATENCY, OVERHEAD, PER_CHUNK, PER_TOKEN, SPEED,
     };
@@ -244,5 +245,34 @@ mod tests {
         let mut chunks = Histogram::of_bins(PER_CHUNK, COARSE);
         chunks.fold(&cell.read().inter_chunk, COARSE);
         assert_eq!(chunks.count(), gaps.len() as u64);
+    }
+    #[test]
+    fn memory_is_bounded() {
+        let mut histogram = Histogram::new(LATENCY);
+        for n in 0..10_000 {
+            histogram.observe(f64::from(n * 7_919 % 10_007) * 0.06);
+        }
+        assert!(histogram.exponential.memory() <= 160 * 8, "{}", histogram.exponential.memory());
+        assert_eq!(size_of::<Histogram>(), 136);
+        assert_eq!(size_of::<Option<Exemplar>>(), 48);
+    }
+
+    proptest! {
+        #[test]
+        fn a_folded_gap_stands_in_its_exponential_bucket_or_beside_it(gap in 16_000_u64..131_000_000_000) {
+            let cell = GapCell::default();
+            cell.add(gap, 1);
+            let GapRecord { itl, inter_chunk } = cell.read();
+            for (bins, scale) in [(itl, FINE), (inter_chunk, COARSE)] {
+                let mut folded = Histogram::of_bins(PER_TOKEN, scale);
+                folded.fold(&bins, scale);
+                let mut exact = Histogram::of_bins(PER_TOKEN, scale);
+                exact.observe(Offset(gap).as_secs_f64());
+                let (folded, exact) = (folded.exponential(), exact.exponential());
+                prop_assert_eq!(folded.scale(), exact.scale());
+                prop_assert!(folded.offset().abs_diff(exact.offset()) <= 1);
+                prop_assert_eq!(folded.counts(), [1]);
+            }
+        }
     }
 }

@@ -7,6 +7,7 @@ use weir_core::dialect::Dialect;
 use weir_core::exchange::{Exchange, ExchangeId};
 use weir_core::inflight::Phase;
 use weir_core::outcome::{ErrorType, Outcome};
+use weir_core::page::PageFormat;
 use weir_core::timeline::{Mark, Offset};
 use weir_telemetry::{TelemetryConfig, names};
 
@@ -111,6 +112,26 @@ async fn a_page_without_traffic_names_every_metric_and_invents_none() {
     assert_eq!(page.all("weir_records_dropped_total", &[]).count(), 5);
     assert_eq!(page.get("weir_build_info", &[("version", env!("CARGO_PKG_VERSION"))]), Some(1.0));
     assert!(page.get("process_start_time_seconds", &[]).unwrap() > 1.7e9);
+    sut.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn both_formats_have_the_same_samples() {
+    let sut = Sut::start(TelemetryConfig::default());
+    sut.send(stream(1, "m")).await;
+    sut.send(turned_away(2, Some("x"))).await;
+    let (text, open) = tokio::join!(sut.text_in(PageFormat::Text), sut.text_in(PageFormat::OpenMetrics));
+    assert!(open.ends_with("\n# EOF\n") && !text.contains("# EOF"));
+    let samples = |page: &str| {
+        let lines = page.lines().filter(|line| !line.starts_with('#'));
+        // The two write a bound of one differently.
+        lines.map(|line| line.replace(".0\"}", "\"}")).collect::<Vec<_>>()
+    };
+    let (text, open) = (samples(&text), samples(&open));
+    assert_eq!(text.len(), open.len());
+    let same = text.iter().zip(&open).filter(|(text, open)| text == open).count();
+    // Save for the bounds of 10, 25 and 50 µs, of one histogram in one series.
+    assert_eq!(text.len() - same, 3);
     sut.shutdown().await;
 }
 

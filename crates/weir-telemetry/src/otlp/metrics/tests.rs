@@ -185,6 +185,13 @@ fn a_stream_is_told_in_the_words_of_the_conventions() {
 }
 
 #[test]
+fn a_snapshot_can_go_to_another_thread() {
+    let snapshot = house([stream("m")]).snapshot(60);
+    let elsewhere = std::thread::spawn(move || Received::of(&snapshot, None, MetricOptions::default()));
+    assert_eq!(elsewhere.join().unwrap().exponential("weir.ttft").len(), 1);
+}
+
+#[test]
 fn own_metrics_are_told_by_their_kind() {
     let house = house([stream("m")]);
     house.lanes.gauge("global").limit.store(7, Relaxed);
