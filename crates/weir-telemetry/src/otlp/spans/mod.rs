@@ -101,11 +101,11 @@ impl Subject<'_> {
     }
 }
 
-/// An id for a span that nobody was told of.
-fn any_span_id() -> SpanId {
-    loop {
-        if let Some(id) = SpanId::new(rand::random()) {
-            return id;
-        }
-    }
+/// The id of the nth span below the call. It follows from the call's own, so that a span that is sent
+/// twice, or to two destinations that meet again, is one.
+fn below(call: SpanId, nth: u8) -> SpanId {
+    let mut bytes = *call.bytes();
+    bytes[7] = bytes[7].wrapping_add(nth + 1);
+    // Only a call whose other bytes are zero, one of 2^56, could come to nothing.
+    SpanId::new(bytes).unwrap_or(call)
 }

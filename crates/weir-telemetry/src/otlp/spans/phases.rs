@@ -5,7 +5,7 @@ use opentelemetry_proto::tonic::trace::v1::span::{Event, SpanKind};
 use weir_core::exchange::{LISTED_STALLS, Side};
 use weir_core::timeline::{Mark, Offset};
 
-use super::{Attributes, Subject, any_span_id};
+use super::{Attributes, Subject, below};
 
 /// A shorter wait is no phase: its span would only be in the way.
 const SHORTEST: Offset = Offset(1_000_000);
@@ -25,11 +25,16 @@ pub(super) fn add(subject: &Subject<'_>, spans: &mut Vec<Span>) {
         ("prefill", begun(Mark::Dispatched), until(&[Mark::FirstToken]), Offset(0)),
         ("decode", begun(Mark::FirstToken), until(&[Mark::LastToken]), Offset(0)),
     ];
-    for (name, from, to, shortest) in phases {
+    for (nth, (name, from, to, shortest)) in (0..).zip(phases) {
         let Some(from) = from.filter(|from| to.0.saturating_sub(from.0) >= shortest.0) else { continue };
         // Of an answer that comes in one piece nobody can tell which part of its time was which.
         let name = if name == "prefill" && begun(Mark::FirstToken).is_none() { "generate" } else { name };
-        let mut span = subject.span(name.to_owned(), SpanKind::Internal, (from, to), any_span_id());
+        let mut span = subject.span(
+            name.to_owned(),
+            SpanKind::Internal,
+            (from, to),
+            below(subject.place.client_span, nth),
+        );
         span.parent_span_id = subject.place.client_span.bytes().to_vec();
         let mut list = Attributes::with_room(1);
         list.text("openinference.span.kind", "CHAIN");
