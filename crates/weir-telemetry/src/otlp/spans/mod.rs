@@ -8,6 +8,8 @@ mod backends;
 mod genai;
 mod http;
 mod phases;
+#[cfg(test)]
+mod tests;
 mod verdict;
 
 use opentelemetry_proto::tonic::trace::v1::Span;
