@@ -108,6 +108,9 @@ pub(crate) struct SimArgs {
     /// Write when each write happened to FILE, one JSON line per stream.
     #[arg(long, value_name = "FILE")]
     pub(crate) truth: Option<PathBuf>,
+    /// Send the engine's own spans to URL, by OTLP over HTTP: http://127.0.0.1:4318/v1/traces
+    #[arg(long, value_name = "URL")]
+    pub(crate) otlp_traces_endpoint: Option<String>,
     #[command(flatten)]
     pub(crate) batch: BatchArgs,
 }

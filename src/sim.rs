@@ -118,6 +118,7 @@ pub(crate) fn config(args: SimArgs) -> Result<EngineConfig, String> {
         strict_models: args.strict_models,
         faults,
         truth: args.truth,
+        traces: args.otlp_traces_endpoint,
     })
 }
 

@@ -5,6 +5,7 @@
 
 mod corpus;
 mod edge;
+mod engine_traces;
 mod faults;
 mod harness;
 mod http2;

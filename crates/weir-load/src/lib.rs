@@ -7,6 +7,7 @@
 pub mod arrival;
 pub mod client;
 pub mod clock;
+pub mod crypto;
 pub mod engine;
 pub mod truth;
 pub mod workload;

@@ -13,6 +13,7 @@ use self::report::Outcome;
 pub use self::report::Report;
 use crate::arrival::Arrival;
 use crate::clock::{self, FOREVER};
+use crate::crypto;
 use crate::workload::Workload;
 
 mod exchange;
@@ -33,6 +34,7 @@ pub async fn drive(
     seed: u64,
     on_progress: impl FnMut(&Report),
 ) -> reqwest::Result<Report> {
+    crypto::choose();
     let client = Client::builder().no_proxy().redirect(Policy::none()).read_timeout(PATIENCE).build()?;
     let mut flight = Flight::new(workload, on_progress);
     let mut due = clock::now();

@@ -27,6 +27,8 @@ pub struct EngineConfig {
     pub faults: FaultRates,
     /// Where to write the truth about each stream, if anywhere.
     pub truth: Option<PathBuf>,
+    /// Where the engine's own spans go: a URL that takes OTLP over HTTP.
+    pub traces: Option<String>,
 }
 
 impl Default for EngineConfig {
@@ -40,6 +42,7 @@ impl Default for EngineConfig {
             strict_models: false,
             faults: FaultRates::default(),
             truth: None,
+            traces: None,
         }
     }
 }

@@ -32,6 +32,21 @@ pub(crate) async fn respond(
         Ok(endpoint) => endpoint,
         Err(refusal) => return Ok(unserved(&refusal, path)),
     };
+    let traced = shared.tracing.as_ref().map(|tracing| tracing.begin(request.headers(), path));
+    let response = answer(shared, link, request, endpoint).await?;
+    Ok(match traced {
+        Some(traced) => traced.answered(response),
+        None => response,
+    })
+}
+
+/// Answers what is no page.
+async fn answer(
+    shared: Arc<Shared>,
+    link: Arc<Link>,
+    request: Request<Incoming>,
+    endpoint: Endpoint,
+) -> Result<Response<Answer>, Broken> {
     let call = match Call::receive(&shared, link, request).await {
         Ok(call) => call.before_head().await,
         Err(answered) => return answered,

@@ -41,6 +41,7 @@ pub use self::presets::{Preset, UnknownPreset};
 use self::scheduler::Scheduler;
 use self::stats::Counters;
 pub use self::stats::Stats;
+use self::trace::Tracing;
 use crate::truth::TruthFile;
 
 mod api;
@@ -72,6 +73,7 @@ mod refusal;
 mod scheduler;
 mod stats;
 mod tally;
+mod trace;
 mod whole;
 
 /// After an accept that failed: the process may be out of file descriptors, and waiting helps.
@@ -95,6 +97,7 @@ struct Shared {
     scheduler: Scheduler,
     truth: Option<Arc<TruthFile>>,
     ordinals: AtomicU64,
+    tracing: Option<Arc<Tracing>>,
 }
 
 impl Engine {
@@ -107,6 +110,8 @@ impl Engine {
             Some(path) => Some(Arc::new(TruthFile::create(path, &tasks)?)),
             None => None,
         };
+        let tracing = config.traces.as_deref().map(Tracing::new).transpose().map_err(io::Error::other)?;
+        let tracing = tracing.map(Arc::new);
         let counters = Arc::new(Counters::default());
         let stop = CancellationToken::new();
         let batch = config.batching.clone().map(|batching| {
@@ -117,7 +122,7 @@ impl Engine {
         });
         let scheduler = Scheduler::new(config.max_concurrent, Arc::clone(&counters), batch);
         let ordinals = AtomicU64::new(0);
-        let shared = Arc::new(Shared { config, counters, scheduler, truth, ordinals });
+        let shared = Arc::new(Shared { config, counters, scheduler, truth, ordinals, tracing });
         tasks.spawn(accept(listener, Arc::clone(&shared), tasks.clone(), stop.clone()));
         Ok(Engine { addr, shared, tasks, stop: stop.drop_guard() })
     }
@@ -136,11 +141,16 @@ impl Engine {
     /// them is on disk. The streams that were cut count as gone.
     pub async fn shutdown(self) {
         let Engine { shared, tasks, stop, .. } = self;
+        let tracing = shared.tracing.clone();
         drop(stop);
         // The truth's writer ends when nobody can offer it a line any more.
         drop(shared);
         tasks.close();
         tasks.wait().await;
+        if let Some(tracing) = tracing {
+            // It waits for its destination, on a thread that may.
+            let _ = tokio::task::spawn_blocking(move || tracing.shut_down()).await;
+        }
     }
 }
 

@@ -35,6 +35,7 @@ fn body(tokens: u32) -> Value {
 /// `GET /metrics`.
 async fn page(engine: &Engine) -> String {
     let url = format!("http://{}/metrics", engine.addr());
+    weir_load::crypto::choose();
     let response = reqwest::get(url).await.unwrap();
     assert!(response.headers()["content-type"].to_str().unwrap().starts_with("text/plain; version="));
     response.text().await.unwrap()

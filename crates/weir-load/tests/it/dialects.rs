@@ -158,6 +158,7 @@ async fn what_needs_no_generation_is_worked_out() {
 #[tokio::test]
 async fn pages_are_shown() {
     let engine = engine(EngineConfig { models: vec!["a/b".into()], ..config() }).await;
+    weir_load::crypto::choose();
     let client = reqwest::Client::builder().no_proxy().build().unwrap();
     let show = async |path: &str| {
         let response = client.get(format!("http://{}{path}", engine.addr())).send().await.unwrap();

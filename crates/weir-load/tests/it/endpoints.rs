@@ -108,6 +108,7 @@ async fn only_a_strict_engine_refuses_a_model() {
 #[tokio::test]
 async fn models_and_health_are_served_on_one_connection() {
     let engine = engine(EngineConfig { models: vec!["a".into(), "b".into()], ..config() }).await;
+    weir_load::crypto::choose();
     let client = reqwest::Client::builder().no_proxy().build().unwrap();
     let url = |path| format!("http://{}{path}", engine.addr());
     let models: serde_json::Value = client.get(url("/v1/models")).send().await.unwrap().json().await.unwrap();
