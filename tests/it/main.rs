@@ -16,6 +16,7 @@ mod pressure;
 mod shutdown;
 mod smuggling;
 mod tls;
+mod token_rule;
 mod trace_context;
 mod transparency;
 mod truth;

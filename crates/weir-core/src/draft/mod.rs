@@ -115,7 +115,8 @@ impl Draft {
         self.live.enter(Phase::Prefill);
         self.mark(Mark::ResponseHead, at);
         self.status = Some(head.status);
-        self.reader = Some(Reader::new(self.opening.dialect, &self.peek, head));
+        let reader = Reader::new(self.opening.dialect, &self.peek, head);
+        self.reader = Some(reader.counting(self.flow.token_rule()));
     }
 
     /// Weir answers by itself, with this status.

@@ -10,9 +10,11 @@ mod stream;
 mod template;
 #[cfg(test)]
 mod tests;
+mod token_rule;
 
 pub use choices::{Choice, Choices};
 pub use facts::{Counts, Facts, StreamError, TokenFacts};
+pub use token_rule::TokenRule;
 
 pub(crate) use choices::MAX_CHOICES;
 
@@ -75,6 +77,12 @@ impl Reader {
         let facts = Facts { choices, ..Facts::default() };
         let packed = head.content_encoding.and_then(Packed::of).map(Box::new);
         Self { facts, mode: Mode::of(dialect, request, head), packed }
+    }
+
+    /// The same, with output told by this rule.
+    pub fn counting(mut self, rule: TokenRule) -> Self {
+        self.mode.count_by(rule);
+        self
     }
 
     /// Reads on. `on` is called once for each event that these bytes complete.

@@ -4,6 +4,7 @@ use super::answer::Answer;
 use super::facts::Facts;
 use super::lines::Lines;
 use super::stream::Stream;
+use super::token_rule::TokenRule;
 use super::{ResponseHead, Seen};
 use crate::dialect::{Dialect, RequestPeek};
 use crate::error_class::{ErrorText, classify};
@@ -52,6 +53,13 @@ impl Mode {
                 Self::Document(Box::new(Answer::new(dialect)))
             }
             _ => Self::Opaque,
+        }
+    }
+
+    /// Output is told by this rule from here on.
+    pub(super) fn count_by(&mut self, rule: TokenRule) {
+        if let Self::Events { stream, .. } | Self::Lines { stream, .. } = self {
+            stream.count_by(rule);
         }
     }
 
