@@ -20,6 +20,7 @@ pub(crate) use choices::MAX_CHOICES;
 
 use std::num::NonZeroU32;
 
+use crate::content::{CaptureLimit, Output};
 use crate::dialect::{Dialect, RequestPeek};
 use crate::exchange::Unpacked;
 
@@ -83,6 +84,21 @@ impl Reader {
     pub fn counting(mut self, rule: TokenRule) -> Self {
         self.mode.count_by(rule);
         self
+    }
+
+    /// The same, and what is said is kept within this limit.
+    pub fn capturing(mut self, limit: CaptureLimit) -> Self {
+        self.mode.capture(limit);
+        self
+    }
+
+    /// What was said, where it was kept. To be asked for once, when the body is over.
+    pub fn take_said(&mut self) -> Output {
+        let unread =
+            self.unpacked().is_some_and(|unpacked| !unpacked.is_whole()) || self.facts.counts.oversized > 0;
+        let said = self.mode.captured().map(|capture| capture.finish(&self.facts.choices));
+        let said = said.unwrap_or_default();
+        Output { cut: said.cut || unread, ..said }
     }
 
     /// Reads on. `on` is called once for each event that these bytes complete.

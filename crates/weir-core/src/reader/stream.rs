@@ -7,6 +7,7 @@ use super::choices::label;
 use super::facts::Facts;
 use super::template::Template;
 use super::token_rule::{TokenRule, as_vllm};
+use crate::content::{Capture, CaptureLimit};
 use crate::dialect::chunk::Chunk;
 use crate::dialect::grammar::Grammar;
 use crate::dialect::{Dialect, RequestPeek};
@@ -37,6 +38,8 @@ pub(super) struct Stream {
     /// A finish reason ends no more than a part of the audio: the terminal event ends the answer.
     in_parts: bool,
     rule: TokenRule,
+    /// Keeps what is said, where that is asked for.
+    capture: Option<Box<Capture>>,
     template: Template,
     /// The running total of output tokens at the last chunk, as long as each chunk gave one.
     running: Option<u64>,
@@ -53,6 +56,7 @@ impl Stream {
             echo: request.echo,
             in_parts: dialect == Dialect::Transcription,
             rule: TokenRule::default(),
+            capture: None,
             template: Template::default(),
             running: Some(0),
             pending: 0,
@@ -64,6 +68,15 @@ impl Stream {
         if !self.in_parts {
             self.rule = rule;
         }
+    }
+
+    /// What is said is kept from here on, within this limit.
+    pub(super) fn capture(&mut self, limit: CaptureLimit) {
+        self.capture = Some(Box::new(Capture::new(limit)));
+    }
+
+    pub(super) fn captured(&mut self) -> Option<Box<Capture>> {
+        self.capture.take()
     }
 
     pub(super) fn is_known(&self) -> bool {
@@ -92,6 +105,9 @@ impl Stream {
 
     /// Reads an event that has to be looked into.
     fn unlike_the_last(&mut self, event: Event<'_>, facts: &mut Facts, on: &mut impl FnMut(Seen)) {
+        if let Some(capture) = &mut self.capture {
+            capture.event(event);
+        }
         if is_done(event.data) {
             self.terminal(facts, on);
         } else if event.name == b"error" {
@@ -154,9 +170,9 @@ impl Stream {
     }
 
     /// Lets the next event of the same form take the short cut. That goes by Weir's own rule: an empty
-    /// string, which it takes for no output, may be some by another.
+    /// string, which it takes for no output, may be some by another. Nor does it look at what the output says.
     fn learn(&mut self, event: Event<'_>, chunk: &Chunk<'_>) {
-        if self.rule == TokenRule::Weir {
+        if self.rule == TokenRule::Weir && self.capture.is_none() {
             self.template.learn(event.data, chunk);
         }
     }
