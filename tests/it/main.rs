@@ -3,6 +3,7 @@
 // The lints' exemption for tests covers test functions, not the helpers they share.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
+mod content;
 mod corpus;
 mod edge;
 mod faults;
