@@ -426,7 +426,7 @@ mod tests {
 
     #[test]
     fn content_and_caller_are_never_written_down() {
-        let input = Input { body: [("prompt".into(), "secret".into())].into_iter().collect(), cut: false };
+        let input = Input { body: r#"{"prompt":"secret"}"#.into(), cut: false };
         let said = Said { parts: vec![Part::Text("secret".into())], ..Said::default() };
         let output = Output { choices: vec![said], cut: false };
         let mut exchange = exchange(50, 1, 800, 4067);

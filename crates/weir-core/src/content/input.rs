@@ -8,10 +8,13 @@ use super::tree;
 use crate::dialect::Dialect;
 
 /// What was asked: the fields of the body that hold what the model is told, as they stand there.
-#[derive(Clone, Debug, Default, PartialEq)]
+///
+/// They are held as JSON text, which takes no more memory than it has bytes: a tree may take many times that.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Input {
-    /// The fields. In place of images, audio and files stands how long they are.
-    pub body: Map<String, Value>,
+    /// The fields, as the text of one JSON object. In place of images, audio and files stands how long they
+    /// are.
+    pub body: Box<str>,
     /// There is more than was kept.
     pub cut: bool,
 }
@@ -30,9 +33,17 @@ impl Input {
         }
         let mut room = Room::new(limit.0);
         match tree::of_parts(body_parts, keys, &mut room) {
-            (Value::Object(body), whole) if !body.is_empty() => Some(Self { body, cut: room.cut || !whole }),
+            (Value::Object(fields), whole) if !fields.is_empty() => {
+                let body = Value::Object(fields).to_string().into();
+                Some(Self { body, cut: room.cut || !whole })
+            }
             _ => None,
         }
+    }
+
+    /// The fields.
+    pub fn fields(&self) -> Map<String, Value> {
+        serde_json::from_str(&self.body).unwrap_or_default()
     }
 }
 

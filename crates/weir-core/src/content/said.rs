@@ -147,7 +147,7 @@ impl Growing {
         };
         let said = |choice: Choice| Said {
             index: choice.index,
-            parts: choice.parts.into_iter().map(|(_, part)| part).collect(),
+            parts: choice.parts.into_iter().map(|(_, part)| part.shrunk()).collect(),
             finish_reason: reason(choice.index),
         };
         Output { choices: self.choices.into_iter().map(said).collect(), cut: self.room.cut }
@@ -189,6 +189,19 @@ fn part<'c>(
         None => return None,
     };
     parts.get_mut(at).map(|(_, part)| part)
+}
+
+impl Part {
+    /// The same without room to grow: it may wait for long.
+    fn shrunk(mut self) -> Self {
+        match &mut self {
+            Self::Text(text) | Self::Reasoning(text) | Self::Refusal(text) => text.shrink_to_fit(),
+            Self::Call { id, name, arguments } => {
+                [id, name, arguments].into_iter().for_each(String::shrink_to_fit);
+            }
+        }
+        self
+    }
 }
 
 impl Kind {

@@ -26,7 +26,7 @@ pub(super) fn add(subject: &Subject<'_>, list: &mut Attributes) {
 }
 
 fn add_input(dialect: Dialect, input: &Input, redaction: Redaction<'_>, list: &mut Attributes) {
-    let body = redaction.object(&input.body);
+    let body = redaction.object(&input.fields());
     // What is embedded or ranked is no message.
     if dialect.is_generation() {
         let instructions = asked::instructions(&body);

@@ -245,7 +245,7 @@ fn matches_are_taken_out_of_all_that_is_told() {
 
 #[test]
 fn a_cut_is_told() {
-    let input = Input { body: [("prompt".to_owned(), "a".into())].into_iter().collect(), cut: true };
+    let input = Input { body: r#"{"prompt":"a"}"#.into(), cut: true };
     let content = Content { input: Some(input), output: Output { choices: Vec::new(), cut: true } };
     let spans = spans(Dialect::Completions, Some(content), &[]);
     let (_, call) = spans.iter().find(|(name, _)| name.ends_with(" m")).unwrap();
