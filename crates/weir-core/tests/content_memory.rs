@@ -1,5 +1,7 @@
 //! How much memory content takes, at the limit and on the way there.
 
+#![allow(clippy::unwrap_used)]
+
 use allocation_counter::{AllocationInfo, measure};
 use weir_core::content::{CaptureLimit, Input};
 use weir_core::dialect::{Dialect, RequestPeek};
