@@ -21,6 +21,7 @@ use weir_core::draft::Watch;
 use weir_core::exchange::Exchange;
 use weir_core::inflight::Inflight;
 use weir_core::policy::{LaneLimits, Policy};
+use weir_core::reader::TokenRule;
 use weir_core::tally::Tally;
 use weir_core::timeline::{Mark, Offset};
 use weir_load::engine::{Behaviour, Engine, EngineConfig, Interval, Length};
@@ -162,7 +163,11 @@ impl Weir {
             full_status: FullStatus::TooManyRequests,
             headers: HeaderRules::default(),
             context: ContextRules::default(),
-            watch: Watch { stall_after: Offset::from(Duration::from_secs(2)), keep_all_gaps: false },
+            watch: Watch {
+                stall_after: Offset::from(Duration::from_secs(2)),
+                keep_all_gaps: false,
+                token_rule: TokenRule::Weir,
+            },
             request_buffer: 64 * 1024,
         };
         let unlimited =

@@ -34,7 +34,7 @@ pub(crate) fn draft() -> weir_core::draft::Draft {
     use weir_core::draft::{Draft, Opening, Watch};
     use weir_core::exchange::{Caller, ExchangeId, HttpVersion, WallTime};
     use weir_core::inflight::Inflight;
-    use weir_core::reader::ResponseHead;
+    use weir_core::reader::{ResponseHead, TokenRule};
     use weir_core::timeline::{Offset, Stamp};
 
     let inflight = Arc::new(Inflight::new(16));
@@ -52,7 +52,8 @@ pub(crate) fn draft() -> weir_core::draft::Draft {
         upstream: "default".into(),
     };
     let live = inflight.enter(ExchangeId(1), Stamp(0), Dialect::Chat);
-    let watch = Watch { stall_after: Offset(1_000_000_000), keep_all_gaps: false };
+    let watch =
+        Watch { stall_after: Offset(1_000_000_000), keep_all_gaps: false, token_rule: TokenRule::Weir };
     let mut draft = Draft::open(opening, live, &watch);
     draft.peeked(RequestPeek::default(), Offset(0));
     let head = ResponseHead { status: 200, content_type: Some(b"text/event-stream"), content_encoding: None };

@@ -9,6 +9,7 @@ use tokio::task::spawn_local;
 use weir_core::draft::Watch;
 use weir_core::inflight::Inflight;
 use weir_core::policy::{LaneLimits, Policy};
+use weir_core::reader::TokenRule;
 use weir_core::tally::Tally;
 use weir_proxy::{
     Config, ContextRules, Drain, FullStatus, HeaderRules, ListenConfig, Outlet, Server, ServerTls, Timeouts,
@@ -37,7 +38,11 @@ pub(crate) fn start(wire: Wire, upstream: SocketAddr, authority: &Authority) -> 
         full_status: FullStatus::TooManyRequests,
         headers: HeaderRules::default(),
         context: ContextRules::default(),
-        watch: Watch { stall_after: Duration::from_secs(1).into(), keep_all_gaps: false },
+        watch: Watch {
+            stall_after: Duration::from_secs(1).into(),
+            keep_all_gaps: false,
+            token_rule: TokenRule::Weir,
+        },
         request_buffer: 1 << 20,
     };
     Part::start("weir", move || async move {

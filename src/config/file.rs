@@ -7,6 +7,7 @@ use tracing::Level;
 use weir_core::draft::Watch;
 use weir_core::lanes::GLOBAL;
 use weir_core::policy::{LaneLimits, Policy};
+use weir_core::reader::TokenRule;
 use weir_proxy::{
     Config, DEFAULT_DRAIN_TIMEOUT, FullStatus, HeaderRules, ListenConfig, Timeouts, UpstreamConfig,
     UpstreamHttp,
@@ -40,6 +41,7 @@ const HTTP: &[(&str, UpstreamHttp)] = &[
 ];
 /// Whether every gap is kept.
 const GAPS: &[(&str, bool)] = &[("\"distribution\"", false), ("\"all\"", true)];
+const TOKEN_RULE: &[(&str, TokenRule)] = &[("\"weir\"", TokenRule::Weir), ("\"vllm\"", TokenRule::Vllm)];
 const LEVELS: &[(&str, Level)] = &[
     ("\"error\"", Level::ERROR),
     ("\"warn\"", Level::WARN),
@@ -177,6 +179,7 @@ fn stream(section: &mut Section<'_, '_>) -> Watch {
     Watch {
         stall_after: section.value("stall_after", stall_after, default.stall_after).into(),
         keep_all_gaps: section.value("gaps", Choice(GAPS), false),
+        token_rule: section.value("token_rule", Choice(TOKEN_RULE), TokenRule::default()),
     }
 }
 

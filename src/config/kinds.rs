@@ -35,6 +35,7 @@ pub(super) enum Raw<'a> {
     Integer(Option<i64>),
     Boolean(bool),
     Float(f64),
+    Texts(Vec<String>),
     /// What no key takes, by its name.
     Other(&'static str),
 }
@@ -65,6 +66,7 @@ impl Raw<'_> {
             Raw::Integer(_) => "integer",
             Raw::Boolean(_) => "boolean",
             Raw::Float(_) => "float",
+            Raw::Texts(_) => "list of strings",
             Raw::Other(name) => name,
         }
     }

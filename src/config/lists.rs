@@ -1,9 +1,11 @@
 //! Kinds of values that are lists, or parts of a whole.
 
 use http::header::{HeaderMap, HeaderName, HeaderValue};
+use regex::Regex;
 
 use super::kinds::{Fault, Kind, Raw};
 use super::units::quoted;
+use super::variables::escape;
 
 /// Names of headers that hold secrets have one of these in them.
 const SECRET: [&str; 6] = ["auth", "key", "token", "secret", "cookie", "password"];
@@ -104,9 +106,35 @@ impl Kind for Ratio {
     }
 }
 
+/// Regular expressions.
+pub(super) struct Patterns;
+
+impl Kind for Patterns {
+    type Value = Vec<Regex>;
+
+    fn allowed(&self) -> String {
+        "a list of regular expressions".to_owned()
+    }
+
+    fn read(&self, raw: &Raw<'_>) -> Result<Vec<Regex>, Fault> {
+        let Raw::Texts(texts) = raw else { return Err(Fault::Type) };
+        texts.iter().map(|text| Regex::new(text)).collect::<Result<_, _>>().map_err(|error| {
+            // Its own words show the pattern over several lines.
+            let text = error.to_string();
+            let last = text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+            Fault::Says(format!("not a regular expression ({last}); allowed: {}", self.allowed()))
+        })
+    }
+
+    fn show(&self, value: &Vec<Regex>) -> String {
+        let patterns: Vec<_> = value.iter().map(|pattern| quoted(&escape(pattern.as_str()))).collect();
+        format!("[{}]", patterns.join(", "))
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Headers, Kind, Pairs, Ratio, Raw};
+    use super::{Headers, Kind, Pairs, Patterns, Ratio, Raw};
 
     fn read<K: Kind>(kind: &K, raw: &Raw<'_>) -> Option<K::Value> {
         kind.read(raw).ok()
@@ -157,5 +185,12 @@ mod tests {
             assert_eq!(read(&Ratio, &raw), expected);
         }
         assert_eq!(Ratio.show(&1.0), "1.0");
+    }
+
+    #[test]
+    fn a_pattern_that_is_none_says_why() {
+        assert_eq!(read(&Patterns, &Raw::Texts(vec!["a+".into(), "b".into()])).unwrap().len(), 2);
+        assert!(read(&Patterns, &Raw::Texts(vec!["(".into()])).is_none());
+        assert!(read(&Patterns, &Raw::Text("a")).is_none());
     }
 }

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use http::HeaderMap;
+use regex::Regex;
+use weir_core::content::CaptureLimit;
 use weir_proxy::{ContextRules, TraceRule};
 use weir_telemetry::otlp::Tls;
 use weir_telemetry::otlp::config::{
@@ -12,9 +14,9 @@ use weir_telemetry::otlp::config::{
 
 use super::endpoint::Endpoint;
 use super::error::Place;
-use super::kinds::{Choice, Count, FilePath, Header, Kind, Name, Span, Switch};
+use super::kinds::{Choice, Count, FilePath, Header, Kind, Name, Size, Span, Switch};
 use super::layered::Variables;
-use super::lists::{Headers, Pairs, Ratio};
+use super::lists::{Headers, Pairs, Patterns, Ratio};
 use super::section::{Section, Setting};
 
 /// The name of the destination that `[otlp]` itself gives.
@@ -41,6 +43,7 @@ const TIMEOUT: Span = Span { min: Duration::from_millis(1), max: Duration::from_
 const DELAY: Span = Span { min: Duration::from_millis(1), max: Duration::from_secs(600) };
 const INTERVAL: Span = Span { min: SECOND, max: Duration::from_secs(3_600) };
 const SLOW: Span = Span { min: Duration::from_millis(1), max: Duration::from_secs(86_400) };
+const CONTENT: Size = Size { min: 256, max: 1 << 20 };
 const COUNT: Count = Count { min: 1, max: MANY };
 
 /// The variables below a key of `[otlp]`.
@@ -68,8 +71,10 @@ pub(super) fn otlp(section: &mut Section<'_, '_>) -> (Option<OtlpConfig>, Contex
         trace,
         session_header: header(section, "session_header"),
         user_header: header(section, "user_header"),
+        capture: None,
     };
     let names = section.value("genai_names", Choice(GENAI_NAMES), GenAiNames::default());
+    let (capture, redact) = content(section);
     let sampling = sampling(section);
     let variable = "OTEL_METRIC_EXPORT_INTERVAL";
     let default = Duration::from_secs(60);
@@ -81,10 +86,18 @@ pub(super) fn otlp(section: &mut Section<'_, '_>) -> (Option<OtlpConfig>, Contex
         others.into_iter().filter_map(|(name, destination)| Some(OtlpDestination { name, ..destination? })),
     );
     let traced = destinations.iter().any(|destination| destination.traces.is_some());
-    let context = if traced { context } else { ContextRules::default() };
-    let spans = SpanRules { names };
+    let context = if traced { ContextRules { capture, ..context } } else { ContextRules::default() };
+    let spans = SpanRules { names, redact };
     let config = OtlpConfig { destinations, resource, sampling, spans, metric_interval };
     ((!config.destinations.is_empty()).then_some(config), context)
+}
+
+/// How much of what both sides say is exported, if any of it, and what is taken out of that.
+fn content(section: &mut Section<'_, '_>) -> (Option<CaptureLimit>, Vec<Regex>) {
+    let wanted = section.value("capture_content", Switch, false);
+    let limit = section.value("capture_limit", CONTENT, 16 << 10);
+    let redact = section.value("redact", Patterns, Vec::new());
+    (wanted.then_some(CaptureLimit(limit)), redact)
 }
 
 fn header(section: &mut Section<'_, '_>, key: &'static str) -> Option<http::HeaderName> {

@@ -333,8 +333,9 @@ impl<'r, 'a> Section<'r, 'a> {
             self.refuse(name, &place, format!("a secret in the file; allowed: {}", kind.allowed()));
             return Asked::Wrong;
         }
-        let text = match value.as_str().map(|text| fill(text, self.reader.env)).transpose() {
-            Ok(text) => text,
+        let filled = value.as_str().map(|text| fill(text, self.reader.env)).transpose();
+        let (text, texts) = match filled.and_then(|text| Ok((text, self.texts(value)?))) {
+            Ok(filled) => filled,
             Err(wrong) => {
                 for says in wrong {
                     self.refuse(name, &place, says);
@@ -349,12 +350,21 @@ impl<'r, 'a> Section<'r, 'a> {
             }
             (None, DeValue::Boolean(value)) => Raw::Boolean(*value),
             (None, DeValue::Float(number)) => number.as_str().parse().map_or(Raw::Other("float"), Raw::Float),
-            (None, other) => Raw::Other(other.type_str()),
+            (None, other) => texts.map_or(Raw::Other(other.type_str()), Raw::Texts),
         };
         match (self.read(name, kind, &raw, &place), literal(value)) {
             (Some(value), Some(shown)) => Asked::Given(Setting { value, place, shown }),
             _ => Asked::Wrong,
         }
+    }
+
+    /// The strings of an array that holds nothing else.
+    fn texts(&self, value: &DeValue<'_>) -> Result<Option<Vec<String>>, Vec<String>> {
+        let Some(values) = value.as_array() else { return Ok(None) };
+        let texts = values.iter().map(|value| value.get_ref().as_str());
+        let Some(texts) = texts.collect::<Option<Vec<_>>>() else { return Ok(None) };
+        let filled = texts.into_iter().map(|text| fill(text, self.reader.env).map(Into::into));
+        filled.collect::<Result<_, _>>().map(Some)
     }
 
     fn read<K: Kind>(

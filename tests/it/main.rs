@@ -3,6 +3,7 @@
 // The lints' exemption for tests covers test functions, not the helpers they share.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
+mod content;
 mod corpus;
 mod edge;
 mod engine_traces;
@@ -17,6 +18,7 @@ mod pressure;
 mod shutdown;
 mod smuggling;
 mod tls;
+mod token_rule;
 mod trace_context;
 mod transparency;
 mod truth;

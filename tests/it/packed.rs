@@ -11,7 +11,7 @@ use crate::harness::sse::three_tokens;
 use crate::harness::{Ending, Play, Rig, request, response};
 
 /// Packs one part after the other; what came out after each.
-fn pack(coding: &str, parts: &[String], flush: bool) -> Vec<Vec<u8>> {
+pub(crate) fn pack(coding: &str, parts: &[String], flush: bool) -> Vec<Vec<u8>> {
     fn each<W: Write>(
         mut encoder: W,
         parts: &[String],
@@ -65,7 +65,7 @@ fn pack(coding: &str, parts: &[String], flush: bool) -> Vec<Vec<u8>> {
     }
 }
 
-const CODINGS: [&str; 4] = ["gzip", "deflate", "br", "zstd"];
+pub(crate) const CODINGS: [&str; 4] = ["gzip", "deflate", "br", "zstd"];
 
 fn head(coding: &str) -> Vec<u8> {
     chunked_head("200 OK", &format!("Content-Type: text/event-stream\r\nContent-Encoding: {coding}\r\n"))

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::content::Content;
 use crate::dialect::Dialect;
 use crate::gaps::GapRecord;
 use crate::outcome::{ErrorType, Outcome};
@@ -50,6 +51,9 @@ pub struct Exchange {
     pub body_wait: Offset,
     /// What was answered.
     pub answer: Answer,
+    /// What both said, where that is kept. Exporters may be told; files never are.
+    #[serde(skip)]
+    pub content: Option<Box<Content>>,
 }
 
 /// What the client asked for.
@@ -168,6 +172,11 @@ impl Unpacked {
             Self::OverBound => "over_bound",
             Self::Unknown => "unknown",
         }
+    }
+
+    /// Whether all of it could be read.
+    pub const fn is_whole(self) -> bool {
+        matches!(self, Self::Timed | Self::Untimed)
     }
 
     /// Whether times of events are worth anything.
@@ -349,6 +358,7 @@ pub struct Pulse {
 #[cfg(test)]
 mod tests {
     use super::{Answer, Asked, Caller, Exchange, ExchangeId, HttpVersion, TokenCount, WallTime};
+    use crate::content::{Content, Input, Output, Part, Said};
     use crate::dialect::Dialect;
     use crate::outcome::Outcome;
     use crate::timeline::{Mark, Offset, Stamp, Timeline};
@@ -389,6 +399,7 @@ mod tests {
                 tokens: Some(TokenCount { count: tokens, provenance: Provenance::Reported }),
                 ..Answer::default()
             },
+            content: None,
         }
     }
 
@@ -411,6 +422,20 @@ mod tests {
         let exchange = exchange(5, 1, 800, 800);
         assert_eq!(exchange.tpot(), Some(0.0));
         assert_eq!(exchange.tps(), None);
+    }
+
+    #[test]
+    fn content_and_caller_are_never_written_down() {
+        let input = Input { body: r#"{"prompt":"secret"}"#.into(), cut: false };
+        let said = Said { parts: vec![Part::Text("secret".into())], ..Said::default() };
+        let output = Output { choices: vec![said], cut: false };
+        let mut exchange = exchange(50, 1, 800, 4067);
+        exchange.content = Some(Box::new(Content { input: Some(input), output }));
+        exchange.request.caller.user = Some("secret".into());
+        let text = serde_json::to_string(&exchange).unwrap();
+        assert!(!text.contains("secret") && !text.contains("content"), "{text}");
+        assert_eq!(serde_json::from_str::<Exchange>(&text).unwrap().content, None);
+        assert!(!format!("{:?}", exchange.content).contains("secret"));
     }
 
     #[test]

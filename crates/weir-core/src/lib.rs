@@ -4,6 +4,7 @@
 //! This crate is pure. It reads no clock, opens no socket, spawns no task and logs nothing: time
 //! and bytes are arguments. So it can be fuzzed, and a recorded file can be replayed through it.
 
+pub mod content;
 pub mod dialect;
 pub mod draft;
 pub mod error_class;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use http::uri::{Authority, PathAndQuery, Scheme, Uri};
 use http::{HeaderName, StatusCode};
+use weir_core::content::CaptureLimit;
 use weir_core::draft::Watch;
 
 use crate::headers::ApiKey;
@@ -131,6 +132,8 @@ pub struct ContextRules {
     pub session_header: Option<HeaderName>,
     /// The header that names the end user.
     pub user_header: Option<HeaderName>,
+    /// How much of what both sides say is kept; nothing without it.
+    pub capture: Option<CaptureLimit>,
 }
 
 /// Whether exchanges belong to traces (W3C Trace Context).

@@ -171,6 +171,9 @@ impl Proxy {
         if let Some(draft) = record.draft() {
             draft.request_bytes(read.bytes);
             draft.peeked(peek, read.waited);
+            if let Some(limit) = self.config.context.capture {
+                draft.capture(limit, read.body.seen());
+            }
         }
         record.mark(Mark::Queued);
         let permit = self.admission.admit(model.as_deref()).await.map_err(|rejection| match rejection {

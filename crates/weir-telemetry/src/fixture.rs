@@ -152,5 +152,6 @@ pub(crate) fn exchange(
         timeline,
         body_wait: Offset(0),
         answer: Answer::default(),
+        content: None,
     }
 }

@@ -148,3 +148,50 @@ fn a_variable_that_says_nonsense_is_a_mistake() {
         "OTEL_EXPORTER_OTLP_PROTOCOL: otlp.protocol: not one of the choices; allowed: \"http/protobuf\" or \"grpc\""
     );
 }
+
+#[test]
+fn content_is_kept_where_it_is_asked_for_and_traces_go_somewhere() {
+    let capture = |text: &str| {
+        let limit = read(text, &[]).settings.proxy.context.capture;
+        limit.map(|limit| limit.0)
+    };
+    let endpoint = "endpoint = \"http://c:1\"\n";
+    assert_eq!(capture(&format!("[otlp]\n{endpoint}")), None);
+    assert_eq!(capture(&format!("[otlp]\n{endpoint}capture_limit = \"1KiB\"\n")), None);
+    assert_eq!(capture(&format!("[otlp]\n{endpoint}capture_content = true\n")), Some(16 * 1024));
+    let limited = "capture_content = true\ncapture_limit = \"1KiB\"\n";
+    assert_eq!(capture(&format!("[otlp]\n{endpoint}{limited}")), Some(1024));
+    assert_eq!(capture(&format!("[otlp]\n{limited}")), None);
+    assert_eq!(capture(&format!("[otlp]\ntraces = false\n{endpoint}{limited}")), None);
+}
+
+#[test]
+fn patterns_are_read_and_a_wrong_one_says_where_and_why() {
+    let text = "[otlp]\nendpoint = \"http://c:1\"\nredact = ['sk-\\w+$$', \"(?i)secret\"]\n";
+    let loaded = read(text, &[]);
+    let patterns: Vec<_> = otlp(&loaded).spans.redact.iter().map(regex::Regex::as_str).collect();
+    assert_eq!(patterns, [r"sk-\w+$", "(?i)secret"]);
+    let shown = loaded.effective.to_string();
+    assert!(shown.contains(r#"redact = ["sk-\\w+$$", "(?i)secret"]"#), "{shown}");
+    let refused = |value: &str| {
+        let text = format!("{HEAD}[otlp]\nredact = {value}\n");
+        let mistakes = load_text(Some(("weir.toml", &text)), &Overrides::default(), &|_| None).unwrap_err();
+        let mistakes = mistakes.to_string();
+        assert!(mistakes.starts_with("weir.toml:4: otlp.redact: "), "{mistakes}");
+        mistakes.trim_start_matches("weir.toml:4: otlp.redact: ").to_owned()
+    };
+    let wrong = refused("[\"ok\", \"(\"]");
+    let expected = "not a regular expression (unclosed group); allowed: a list of regular expressions";
+    assert_eq!(wrong, expected);
+    assert_eq!(refused("\"a\""), "wrong type: string; allowed: a list of regular expressions");
+    assert!(refused("[1]").starts_with("wrong type: array"));
+    assert!(refused("['a$']").starts_with("a lone `$`"));
+}
+
+#[test]
+fn the_rule_for_tokens_is_weirs_unless_told() {
+    use weir_core::reader::TokenRule;
+    assert_eq!(read("", &[]).settings.proxy.watch.token_rule, TokenRule::Weir);
+    let read = read("[stream]\ntoken_rule = \"vllm\"\n", &[]);
+    assert_eq!(read.settings.proxy.watch.token_rule, TokenRule::Vllm);
+}

@@ -11,6 +11,7 @@ use weir_core::exchange::Exchange;
 use weir_core::inflight::Inflight;
 use weir_core::lanes::{GLOBAL, LaneGauge, Lanes};
 use weir_core::policy::{LaneLimits, Policy};
+use weir_core::reader::TokenRule;
 use weir_core::tally::Tally;
 use weir_core::timeline::Offset;
 use weir_proxy::{
@@ -47,7 +48,11 @@ impl Setup {
             full_status: FullStatus::TooManyRequests,
             headers: HeaderRules::default(),
             context: ContextRules::default(),
-            watch: Watch { stall_after: Offset::from(Duration::from_secs(1)), keep_all_gaps: true },
+            watch: Watch {
+                stall_after: Offset::from(Duration::from_secs(1)),
+                keep_all_gaps: true,
+                token_rule: TokenRule::Weir,
+            },
             request_buffer: 64 * 1024,
         };
         Self { config, policy: Policy { global: unlimited(), models: [].into() }, outlet: 4096 }

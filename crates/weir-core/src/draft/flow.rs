@@ -2,7 +2,7 @@
 
 use crate::exchange::{ItlBasis, LISTED_STALLS, Output, Side, Stall, Stalls};
 use crate::inflight::Live;
-use crate::reader::Seen;
+use crate::reader::{Seen, TokenRule};
 use crate::timeline::{Mark, Offset, Timeline};
 
 /// What to watch for in a stream.
@@ -12,6 +12,8 @@ pub struct Watch {
     pub stall_after: Offset,
     /// Keep every gap in its order (bounded), and not only their distribution.
     pub keep_all_gaps: bool,
+    /// Which events carry output.
+    pub token_rule: TokenRule,
 }
 
 /// Whether the time at which a frame was read is the time at which it came.
@@ -60,6 +62,10 @@ impl Flow {
             downstream_stalls: Stalls::default(),
             stalls: Vec::new(),
         }
+    }
+
+    pub(super) fn token_rule(&self) -> TokenRule {
+        self.watch.token_rule
     }
 
     /// A frame was read; what it holds is told by [`Flow::seen`].
@@ -173,7 +179,7 @@ mod tests {
     use crate::dialect::Dialect;
     use crate::exchange::ExchangeId;
     use crate::inflight::Inflight;
-    use crate::reader::Seen;
+    use crate::reader::{Seen, TokenRule};
     use crate::timeline::{Offset, Stamp, Timeline};
 
     const MS: u64 = 1_000_000;
@@ -181,7 +187,11 @@ mod tests {
     /// What these frames bring, each with one token; `false`: with none of its own.
     fn output(frames: &[(u64, Arrival, bool)]) -> Output {
         let live = Arc::new(Inflight::new(1)).enter(ExchangeId(1), Stamp(0), Dialect::Chat);
-        let mut flow = Flow::new(&Watch { stall_after: Offset(1000 * MS), keep_all_gaps: true });
+        let mut flow = Flow::new(&Watch {
+            stall_after: Offset(1000 * MS),
+            keep_all_gaps: true,
+            token_rule: TokenRule::Weir,
+        });
         let mut timeline = Timeline::default();
         for &(at, arrival, token) in frames {
             flow.arrived(Offset(at * MS), arrival);

@@ -7,6 +7,7 @@ mod verdict;
 pub use flow::{Arrival, Watch};
 pub use verdict::End;
 
+use crate::content::{CaptureLimit, Content, Input};
 use crate::dialect::{Dialect, RequestPeek};
 use crate::exchange::{
     Answer, Asked, Caller, Exchange, ExchangeId, HttpVersion, ScanCounts, TokenCount, WallTime,
@@ -64,6 +65,8 @@ pub struct Draft {
     reader: Option<Reader>,
     flow: Flow,
     live: Listed,
+    /// What was asked, and how much is kept of each side; present where it is kept.
+    capture: Option<Box<(CaptureLimit, Option<Input>)>>,
 }
 
 impl Draft {
@@ -80,6 +83,7 @@ impl Draft {
             reader: None,
             flow: Flow::new(watch),
             live,
+            capture: None,
         }
     }
 
@@ -95,6 +99,13 @@ impl Draft {
         }
         self.peek = peek;
         self.body_wait = waited;
+    }
+
+    /// What both sides say is kept, within this limit of each. These are the parts of the request body, as
+    /// far as it was read.
+    pub fn capture<'a>(&mut self, limit: CaptureLimit, body_parts: impl Iterator<Item = &'a [u8]>) {
+        let input = Input::read(self.opening.dialect, body_parts, limit);
+        self.capture = Some(Box::new((limit, input)));
     }
 
     /// `bytes` more of the request body were taken in.
@@ -115,7 +126,13 @@ impl Draft {
         self.live.enter(Phase::Prefill);
         self.mark(Mark::ResponseHead, at);
         self.status = Some(head.status);
-        self.reader = Some(Reader::new(self.opening.dialect, &self.peek, head));
+        let reader = Reader::new(self.opening.dialect, &self.peek, head);
+        let reader = reader.counting(self.flow.token_rule());
+        self.reader = Some(match &self.capture {
+            // Neither vectors nor scores are words.
+            Some(capture) if self.opening.dialect.is_generation() => reader.capturing(capture.0),
+            _ => reader,
+        });
     }
 
     /// Weir answers by itself, with this status.
@@ -180,6 +197,10 @@ impl Draft {
             },
             None => Answer { bytes: self.answer_bytes, ..Answer::default() },
         };
+        let content = self.capture.map(|capture| {
+            let output = self.reader.as_mut().map(Reader::take_said).unwrap_or_default();
+            Box::new(Content { input: capture.1, output })
+        });
         let choices = self.peek.all_choices();
         let Opening { method, path, http, dialect, mut caller, .. } = self.opening;
         caller.session = caller.session.or(self.peek.caller.session);
@@ -210,6 +231,7 @@ impl Draft {
             timeline: self.timeline,
             body_wait: self.body_wait,
             answer,
+            content,
         }
     }
 

@@ -36,7 +36,8 @@ pub(crate) fn text_cut(raw: &[u8], limit: usize) -> Box<str> {
 }
 
 /// Where the string ends whose content begins at `at`: the place of its closing quote.
-#[inline]
+// Always inlined: each event comes through here once or more, and the call costs as much as a short string.
+#[inline(always)]
 pub(crate) fn string_end(bytes: &[u8], mut at: usize) -> Option<usize> {
     loop {
         at += quote_or_backslash(bytes.get(at..)?)?;

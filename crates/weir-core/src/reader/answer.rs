@@ -3,6 +3,7 @@
 use super::Seen;
 use super::facts::Facts;
 use super::stream::{ID_LIMIT, MODEL_LIMIT};
+use crate::content::{Capture, CaptureLimit};
 use crate::dialect::chunk::is_reason;
 use crate::dialect::messages::Counts;
 use crate::dialect::responses::Response;
@@ -45,6 +46,8 @@ pub(super) struct Answer {
     skim: Skim,
     /// Looks for each of [`NESTED`], where there may be any.
     nested: Vec<Skim>,
+    /// Keeps what is said, where that is asked for.
+    capture: Option<Box<Capture>>,
 }
 
 /// Whose document it is: what it says itself goes before what the path lets expect.
@@ -64,10 +67,23 @@ impl Answer {
             dialect,
             skim: Skim::new(KEYS, Some("finish_reason")),
             nested: nested.iter().map(|key| Skim::new(&[], Some(key))).collect(),
+            capture: None,
         }
     }
 
+    /// What is said is kept from here on, within this limit.
+    pub(super) fn capture(&mut self, limit: CaptureLimit) {
+        self.capture = Some(Box::new(Capture::new(limit)));
+    }
+
+    pub(super) fn captured(&mut self) -> Option<Box<Capture>> {
+        self.capture.take()
+    }
+
     pub(super) fn feed(&mut self, chunk: &[u8]) {
+        if let Some(capture) = &mut self.capture {
+            capture.bytes(chunk);
+        }
         self.skim.feed(chunk);
         self.nested.iter_mut().for_each(|skim| skim.feed(chunk));
     }

@@ -10,14 +10,17 @@ mod stream;
 mod template;
 #[cfg(test)]
 mod tests;
+mod token_rule;
 
 pub use choices::{Choice, Choices};
 pub use facts::{Counts, Facts, StreamError, TokenFacts};
+pub use token_rule::TokenRule;
 
 pub(crate) use choices::MAX_CHOICES;
 
 use std::num::NonZeroU32;
 
+use crate::content::{CaptureLimit, Output};
 use crate::dialect::{Dialect, RequestPeek};
 use crate::exchange::Unpacked;
 
@@ -75,6 +78,27 @@ impl Reader {
         let facts = Facts { choices, ..Facts::default() };
         let packed = head.content_encoding.and_then(Packed::of).map(Box::new);
         Self { facts, mode: Mode::of(dialect, request, head), packed }
+    }
+
+    /// The same, with output told by this rule.
+    pub fn counting(mut self, rule: TokenRule) -> Self {
+        self.mode.count_by(rule);
+        self
+    }
+
+    /// The same, and what is said is kept within this limit.
+    pub fn capturing(mut self, limit: CaptureLimit) -> Self {
+        self.mode.capture(limit);
+        self
+    }
+
+    /// What was said, where it was kept. To be asked for once, when the body is over.
+    pub fn take_said(&mut self) -> Output {
+        let unread =
+            self.unpacked().is_some_and(|unpacked| !unpacked.is_whole()) || self.facts.counts.oversized > 0;
+        let said = self.mode.captured().map(|capture| capture.finish(&self.facts.choices));
+        let said = said.unwrap_or_default();
+        Output { cut: said.cut || unread, ..said }
     }
 
     /// Reads on. `on` is called once for each event that these bytes complete.

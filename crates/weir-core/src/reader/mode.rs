@@ -4,7 +4,9 @@ use super::answer::Answer;
 use super::facts::Facts;
 use super::lines::Lines;
 use super::stream::Stream;
+use super::token_rule::TokenRule;
 use super::{ResponseHead, Seen};
+use crate::content::{Capture, CaptureLimit};
 use crate::dialect::{Dialect, RequestPeek};
 use crate::error_class::{ErrorText, classify};
 use crate::sse::Scanner;
@@ -52,6 +54,31 @@ impl Mode {
                 Self::Document(Box::new(Answer::new(dialect)))
             }
             _ => Self::Opaque,
+        }
+    }
+
+    /// Output is told by this rule from here on.
+    pub(super) fn count_by(&mut self, rule: TokenRule) {
+        if let Self::Events { stream, .. } | Self::Lines { stream, .. } = self {
+            stream.count_by(rule);
+        }
+    }
+
+    /// What is said is kept from here on, within this limit. Errors are not.
+    pub(super) fn capture(&mut self, limit: CaptureLimit) {
+        match self {
+            Self::Events { stream, .. } | Self::Lines { stream, .. } => stream.capture(limit),
+            Self::Document(answer) => answer.capture(limit),
+            Self::Error { .. } | Self::Opaque => {}
+        }
+    }
+
+    /// What was kept.
+    pub(super) fn captured(&mut self) -> Option<Box<Capture>> {
+        match self {
+            Self::Events { stream, .. } | Self::Lines { stream, .. } => stream.captured(),
+            Self::Document(answer) => answer.captured(),
+            Self::Error { .. } | Self::Opaque => None,
         }
     }
 

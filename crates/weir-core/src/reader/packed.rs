@@ -53,7 +53,7 @@ impl Packed {
 
     /// Whether all that came so far could be read.
     pub(super) fn is_readable(&self) -> bool {
-        matches!(self.told(), Unpacked::Timed | Unpacked::Untimed)
+        self.told().is_whole()
     }
 
     pub(super) fn told(&self) -> Unpacked {

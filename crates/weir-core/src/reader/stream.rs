@@ -6,6 +6,8 @@ use super::Seen;
 use super::choices::label;
 use super::facts::Facts;
 use super::template::Template;
+use super::token_rule::{TokenRule, as_vllm};
+use crate::content::{Capture, CaptureLimit};
 use crate::dialect::chunk::Chunk;
 use crate::dialect::grammar::Grammar;
 use crate::dialect::{Dialect, RequestPeek};
@@ -35,6 +37,9 @@ pub(super) struct Stream {
     echo: bool,
     /// A finish reason ends no more than a part of the audio: the terminal event ends the answer.
     in_parts: bool,
+    rule: TokenRule,
+    /// Keeps what is said, where that is asked for.
+    capture: Option<Box<Capture>>,
     template: Template,
     /// The running total of output tokens at the last chunk, as long as each chunk gave one.
     running: Option<u64>,
@@ -50,10 +55,28 @@ impl Stream {
             telling: TELLING_EVENTS,
             echo: request.echo,
             in_parts: dialect == Dialect::Transcription,
+            rule: TokenRule::default(),
+            capture: None,
             template: Template::default(),
             running: Some(0),
             pending: 0,
         }
+    }
+
+    /// Output is told by this rule from here on. A transcription comes in the chunks of a chat, and is none.
+    pub(super) fn count_by(&mut self, rule: TokenRule) {
+        if !self.in_parts {
+            self.rule = rule;
+        }
+    }
+
+    /// What is said is kept from here on, within this limit.
+    pub(super) fn capture(&mut self, limit: CaptureLimit) {
+        self.capture = Some(Box::new(Capture::new(limit)));
+    }
+
+    pub(super) fn captured(&mut self) -> Option<Box<Capture>> {
+        self.capture.take()
     }
 
     pub(super) fn is_known(&self) -> bool {
@@ -82,6 +105,9 @@ impl Stream {
 
     /// Reads an event that has to be looked into.
     fn unlike_the_last(&mut self, event: Event<'_>, facts: &mut Facts, on: &mut impl FnMut(Seen)) {
+        if let Some(capture) = &mut self.capture {
+            capture.event(event);
+        }
         if is_done(event.data) {
             self.terminal(facts, on);
         } else if event.name == b"error" {
@@ -120,15 +146,18 @@ impl Stream {
     }
 
     fn chunk(&mut self, event: Event<'_>, facts: &mut Facts, on: &mut impl FnMut(Seen)) {
-        let chunk = self.grammar.read(event, &mut facts.choices);
+        let mut chunk = self.grammar.read(event, &mut facts.choices);
         // What a broken event said before it broke was said, such as that a choice has ended.
         if chunk.as_ref().is_none_or(|chunk| chunk.choices.begun + chunk.choices.ended > 0) {
             facts.all_finished = !self.in_parts && facts.choices.all_finished();
         }
-        match chunk {
+        match &mut chunk {
             Some(chunk) => {
-                self.tell(&chunk, facts, on);
-                self.template.learn(event.data, &chunk);
+                if self.rule == TokenRule::Vllm {
+                    as_vllm(event, &self.grammar, chunk);
+                }
+                self.tell(chunk, facts, on);
+                self.learn(event, chunk);
             }
             None if event.terminated => {
                 facts.counts.parse_errors += 1;
@@ -137,6 +166,14 @@ impl Stream {
             // One that is cut off at the end of the stream is no mistake of its author: that the
             // stream ended so is all that can be said.
             None => {}
+        }
+    }
+
+    /// Lets the next event of the same form take the short cut. That goes by Weir's own rule: an empty
+    /// string, which it takes for no output, may be some by another. Nor does it look at what the output says.
+    fn learn(&mut self, event: Event<'_>, chunk: &Chunk<'_>) {
+        if self.rule == TokenRule::Weir && self.capture.is_none() {
+            self.template.learn(event.data, chunk);
         }
     }
 

@@ -105,7 +105,12 @@ impl RequestBody {
 
     /// What the part that was read says, under the head of its request.
     pub(crate) fn peek(&self, head: &RequestHead<'_>) -> RequestPeek {
-        RequestPeek::scan(head, self.0.read.iter().filter_map(Frame::data_ref).map(|bytes| bytes.as_ref()))
+        RequestPeek::scan(head, self.seen())
+    }
+
+    /// The part that was read, in the pieces in which it came.
+    pub(crate) fn seen(&self) -> impl Iterator<Item = &[u8]> {
+        self.0.read.iter().filter_map(Frame::data_ref).map(|bytes| bytes.as_ref())
     }
 }
 

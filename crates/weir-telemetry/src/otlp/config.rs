@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use http::HeaderMap;
+use regex::Regex;
 
 pub use super::metrics::{GenAiNames, HistogramKind, Temporality};
 use super::transport::Tls;
@@ -108,4 +109,6 @@ impl Default for Sampling {
 pub struct SpanRules {
     /// Which edition of the GenAI conventions.
     pub names: GenAiNames,
+    /// What is taken out of the content of exchanges.
+    pub redact: Vec<Regex>,
 }

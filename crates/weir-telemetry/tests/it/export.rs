@@ -30,7 +30,7 @@ fn signal(collector: &Collector, protocol: Protocol, path: &str) -> Signal {
     }
 }
 
-fn destination(collector: &Collector, protocol: Protocol) -> OtlpDestination {
+pub(crate) fn destination(collector: &Collector, protocol: Protocol) -> OtlpDestination {
     OtlpDestination {
         name: "sink".into(),
         traces: Some(signal(collector, protocol, "/v1/traces")),
@@ -42,12 +42,12 @@ fn destination(collector: &Collector, protocol: Protocol) -> OtlpDestination {
     }
 }
 
-fn config(destinations: Vec<OtlpDestination>) -> TelemetryConfig {
+pub(crate) fn config(destinations: Vec<OtlpDestination>) -> TelemetryConfig {
     let otlp = OtlpConfig {
         destinations,
         resource: vec![("service.name".to_owned(), "weir".to_owned())],
         sampling: Sampling::default(),
-        spans: SpanRules { names: GenAiNames::V1_41 },
+        spans: SpanRules { names: GenAiNames::V1_41, redact: Vec::new() },
         metric_interval: Duration::from_secs(1),
     };
     let flush_timeout = Duration::from_secs(2);
@@ -55,7 +55,7 @@ fn config(destinations: Vec<OtlpDestination>) -> TelemetryConfig {
 }
 
 /// An exchange of a trace of its own.
-fn traced(id: u64) -> Exchange {
+pub(crate) fn traced(id: u64) -> Exchange {
     let mut trace_id = [1; 16];
     trace_id[..8].copy_from_slice(&id.to_be_bytes());
     let place = TracePlace {

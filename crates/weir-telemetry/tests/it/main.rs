@@ -4,6 +4,7 @@
 
 mod access_log;
 mod collector;
+mod content;
 mod export;
 mod labels;
 mod metrics;

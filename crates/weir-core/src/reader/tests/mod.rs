@@ -6,6 +6,7 @@ mod native;
 mod ollama;
 mod responses;
 mod short_cuts;
+mod token_rule;
 mod tokens;
 mod told;
 mod transcription;
@@ -14,7 +15,7 @@ mod vendors;
 
 use std::num::NonZeroU32;
 
-use super::{Reader, ResponseHead, Seen};
+use super::{Reader, ResponseHead, Seen, TokenRule};
 use crate::dialect::{Dialect, Prompts, RequestPeek};
 use crate::outcome::ErrorType;
 use crate::usage::{Provenance, Usage};

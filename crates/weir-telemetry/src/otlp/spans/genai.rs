@@ -10,7 +10,7 @@ use weir_core::timeline::{Mark, Offset};
 use weir_core::usage::Usage;
 
 use super::verdict::Verdict;
-use super::{Attributes, Subject, backends, http, phases};
+use super::{Attributes, Subject, backends, content, http, phases};
 use crate::otlp::config::GenAiNames;
 use crate::semconv::{self, Side};
 
@@ -36,6 +36,7 @@ pub(super) fn call(subject: &Subject<'_>) -> Span {
     }
     measured(exchange, &mut list);
     backends::call(subject, &verdict, &mut list);
+    content::add(subject, &mut list);
     let what = operation.unwrap_or(exchange.request.dialect.as_str());
     let name = match &exchange.request.model {
         Some(model) => format!("{what} {model}"),

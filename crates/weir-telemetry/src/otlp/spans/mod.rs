@@ -5,6 +5,7 @@
 
 mod attributes;
 mod backends;
+mod content;
 mod genai;
 mod http;
 mod phases;

@@ -28,7 +28,7 @@ fn writer(as_root: bool, names: GenAiNames) -> SpanWriter {
         port: 8000,
     };
     let around = Surroundings { upstreams: vec![facts], scheme: Scheme::Https };
-    SpanWriter::new(SpanRules { names }, as_root, around)
+    SpanWriter::new(SpanRules { names, ..SpanRules::default() }, as_root, around)
 }
 
 fn spans(exchange: &Exchange) -> Vec<Span> {
