@@ -49,6 +49,8 @@ struct Answer<'a> {
     error_type: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     response_model: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_id: Option<&'a str>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     finish_reasons: &'a [Box<str>],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -178,6 +180,7 @@ impl<'a> Answer<'a> {
             outcome: exchange.outcome.as_str(),
             error_type: exchange.error_type.map(|error_type| error_type.as_str()),
             response_model: answer.model.as_deref(),
+            response_id: answer.id.as_deref(),
             finish_reasons: &answer.finish_reasons,
             usage: answer.usage.as_ref().map(UsageFields::of),
             tokens: answer.tokens.map(|tokens| tokens.count),

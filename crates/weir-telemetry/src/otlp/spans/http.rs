@@ -6,7 +6,7 @@ use weir_core::exchange::Exchange;
 use weir_core::timeline::Mark;
 
 use super::verdict::Verdict;
-use super::{Attributes, PARENT_REMOTE, Subject, backends};
+use super::{Attributes, PARENT_REMOTE, Subject, backends, content};
 use crate::semconv::{self, Side};
 
 /// The exchange as its client sees it.
@@ -28,6 +28,7 @@ pub(super) fn server(subject: &Subject<'_>) -> Span {
     let route = semconv::route(exchange.request.dialect, &exchange.request.path);
     list.some_text("http.route", route);
     backends::server(subject, &mut list);
+    content::add_to_root(subject, &mut list);
     let name = route.map_or_else(|| method.to_owned(), |route| format!("{method} {route}"));
     let mut span = subject.span(name, SpanKind::Server, subject.whole(), subject.place.server_span);
     if let Some(parent) = &subject.place.parent {

@@ -41,11 +41,16 @@ impl Call {
             .map(|body| Input::read(dialect, [body.as_bytes()].into_iter(), CaptureLimit(16 << 10)).unwrap());
         let content = Content { input, output: Output { choices, cut: false } };
         let mut spans = spans(dialect, Some(content), redact);
-        // No other span says anything of it.
-        for (name, other) in spans.iter().filter(|(name, _)| !name.ends_with(" m")) {
-            assert!(!other.keys().any(|key| is_content(key)), "{name}");
+        // The root says the same in short, and no other span anything of it.
+        let place = spans.iter().position(|(name, _)| name.ends_with(" m")).unwrap();
+        for key in ["input.value", "input.mime_type", "output.value", "output.mime_type"] {
+            assert_eq!(spans[0].1.get(key), spans[place].1.get(key), "{key}");
         }
-        let (_, call) = spans.remove(spans.iter().position(|(name, _)| name.ends_with(" m")).unwrap());
+        for (nth, (name, other)) in spans.iter().enumerate().filter(|(nth, _)| *nth != place) {
+            let told = other.keys().filter(|key| is_content(key));
+            assert!(told.clone().all(|key| nth == 0 && key.contains("put.")), "{name}");
+        }
+        let (_, call) = spans.remove(place);
         Self(call)
     }
 
