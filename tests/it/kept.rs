@@ -3,9 +3,10 @@
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
+use crate::harness::message::chunked_head;
 use crate::harness::play::verdict;
 use crate::harness::upstream::Reply;
-use crate::harness::{Rig, request, response, until};
+use crate::harness::{LAST_CHUNK, Rig, chunk, request, response, until};
 
 /// An upstream that closes after each answer without having said so. It has closed before the
 /// client asks again: what crosses on the wire nobody can know.
@@ -187,4 +188,71 @@ async fn an_answer_that_nobody_asked_for_reaches_nobody() {
     engine.send(response("200 OK", "", "three")).await;
     assert_eq!(client.response().await.body, b"three");
     until(|| rig.inflight.is_empty()).await;
+}
+
+/// An answer in chunks, the last of them included.
+fn chunked() -> Vec<u8> {
+    [chunked_head("200 OK", ""), chunk("{}"), LAST_CHUNK.to_vec()].concat()
+}
+
+/// A server that ends its connections behind answers in chunks, without a word, as llama.cpp's does. Once
+/// that was seen, a connection is not used right behind such an answer, where a request could meet the
+/// closing; behind others it is.
+#[tokio::test]
+async fn who_closes_behind_answers_is_not_asked_right_behind_one() {
+    let (rig, upstream) = Rig::start().await;
+    let mut client = rig.client().await;
+    client.ask("{}").await;
+    let (mut closing, _) = upstream.asked().await;
+    closing.send(chunked()).await;
+    client.response().await;
+    drop(closing);
+
+    // The second request finds the first connection closed.
+    client.ask("{}").await;
+    let (mut second, _) = upstream.asked().await;
+    second.send(chunked()).await;
+    client.response().await;
+
+    // The second connection is open, and it was open before.
+    client.ask("{}").await;
+    let (mut third, _) = upstream.asked().await;
+    third.send(response("200 OK", "", "{}")).await;
+    client.response().await;
+
+    // An answer with a length was never followed by a closing.
+    client.ask("{}").await;
+    third.request().await;
+    third.send(chunked()).await;
+    client.response().await;
+
+    // What stayed open for a while may be used again, and shows that there is nothing to fear.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    client.ask("{}").await;
+    third.request().await;
+    third.send(chunked()).await;
+    client.response().await;
+    client.ask("{}").await;
+    third.request().await;
+    third.send(response("200 OK", "", "{}")).await;
+    assert_eq!(client.response().await.status(), 200);
+    assert!(upstream.is_untouched().await);
+}
+
+/// The same server, asked as fast as can be, closes some time after each answer: at most the first
+/// request meets that.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_closes_a_little_later_is_met_once_at_most() {
+    let (mut rig, upstream) = Rig::start().await;
+    let served = upstream.serve_idle(Duration::from_millis(2), |_| chunked().into());
+    let mut client = rig.client().await;
+    let mut lost = 0;
+    for _ in 0..100 {
+        client.ask("{}").await;
+        lost += usize::from(client.response().await.status() != 200);
+        rig.record().await;
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    assert!(lost <= 1, "{lost} of 100 met the end of their connection");
+    assert!(served.connections() > 50);
 }

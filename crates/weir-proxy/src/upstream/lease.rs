@@ -8,6 +8,7 @@ use http::{Request, Response};
 use hyper::body::Incoming;
 use weir_core::timeline::Stamp;
 
+use super::pool::Behind;
 use super::{pool, shared};
 use crate::headers;
 use crate::tap::RequestBody;
@@ -60,9 +61,9 @@ impl Lease {
     }
 
     /// The answer was read to its end.
-    pub(super) fn keep(self) {
+    pub(super) fn keep(self, behind: Behind) {
         if let Self::Own(lease) = self {
-            lease.keep();
+            lease.keep(behind);
         }
     }
 }

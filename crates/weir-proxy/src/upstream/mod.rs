@@ -99,7 +99,12 @@ impl Upstream {
                     request = unsent;
                 }
                 _ if error.is_user() => return Err(ProxyError::RequestBody),
-                _ => return Err(ProxyError::NoAnswer),
+                _ => {
+                    if kept {
+                        self.pool.closed_under_a_request();
+                    }
+                    return Err(ProxyError::NoAnswer);
+                }
             }
         }
         Err(ProxyError::NoAnswer)

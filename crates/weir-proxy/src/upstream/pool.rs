@@ -16,14 +16,39 @@ pub(super) struct Pool {
     max_idle: usize,
     idle_timeout: Offset,
     // Taken when a request takes and returns its connection.
-    idle: Mutex<Vec<Idle>>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    idle: Vec<Idle>,
+    /// Whether the upstream was seen to close connections behind an answer of this kind, unsaid.
+    closes_behind: [bool; 2],
 }
 
 #[derive(Debug)]
 struct Idle {
     connection: Connection,
     since: Stamp,
+    behind: Behind,
 }
+
+/// The kind of the answer that a connection has carried last. Some servers end connections behind
+/// every answer whose length they did not know, and do not say so: llama.cpp's is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Behind {
+    /// Its length was told.
+    Sized,
+    /// It came in chunks.
+    Chunked,
+}
+
+/// A connection that closes within this was not closed for being idle.
+const SOON: Offset = Offset(1_000_000_000);
+
+/// Where connections are closed behind answers, one is used again when it has been left open for so
+/// long. A request that meets the closing is lost: nobody can know whether it was read.
+const PROBATION: Offset = Offset(250_000_000);
 
 /// A connection that carries one exchange at a time.
 #[derive(Debug)]
@@ -55,28 +80,31 @@ pub(super) struct Lease {
 
 impl Pool {
     pub(super) fn new(max_idle: usize, idle_timeout: Duration) -> Self {
-        Self { max_idle, idle_timeout: idle_timeout.into(), idle: Mutex::default() }
+        Self { max_idle, idle_timeout: idle_timeout.into(), state: Mutex::default() }
     }
 
     /// The freshest connection that is ready; those that died or grew too old are let go.
     pub(super) fn take(self: &Arc<Self>) -> Option<Lease> {
         let now = monotonic();
-        let mut idle = self.idle();
-        let fresh =
-            |idle: &Idle| !idle.connection.sender.is_closed() && now.since(idle.since) < self.idle_timeout;
+        let mut state = self.state();
+        let State { idle, closes_behind } = &mut *state;
         // The oldest stand first: all before the first fresh one are stale.
         let stale = idle.iter().take_while(|idle| now.since(idle.since) >= self.idle_timeout).count();
         let mut dropped: Vec<Idle> = idle.drain(..stale).collect();
         let mut found = None;
         for index in (0..idle.len()).rev() {
-            if !fresh(&idle[index]) {
+            let Idle { connection, since, behind } = &idle[index];
+            let (age, closes) = (now.since(*since), &mut closes_behind[*behind as usize]);
+            if connection.sender.is_closed() {
+                *closes |= age < SOON;
                 dropped.push(idle.remove(index));
-            } else if idle[index].connection.sender.is_ready() {
+            } else if (!*closes || age >= PROBATION) && connection.sender.is_ready() {
+                *closes = false;
                 found = Some(idle.remove(index).connection);
                 break;
             }
         }
-        drop(idle);
+        drop(state);
         drop(dropped);
         found.map(|connection| self.lease(connection))
     }
@@ -86,22 +114,28 @@ impl Pool {
         Lease { connection, pool: Arc::clone(self) }
     }
 
-    fn put(&self, connection: Connection) {
+    /// A kept connection was closed under a request. Which kind of answer it had carried is gone with it.
+    pub(super) fn closed_under_a_request(&self) {
+        self.state().closes_behind = [true; 2];
+    }
+
+    fn put(&self, connection: Connection, behind: Behind) {
         if connection.sender.is_closed() {
             return;
         }
-        let mut idle = self.idle();
+        let mut state = self.state();
+        let idle = &mut state.idle;
         // Of too many, the one that was used longest ago goes.
         let surplus = (idle.len() >= self.max_idle && !idle.is_empty()).then(|| idle.remove(0));
         if self.max_idle > 0 {
-            idle.push(Idle { connection, since: monotonic() });
+            idle.push(Idle { connection, since: monotonic(), behind });
         }
-        drop(idle);
+        drop(state);
         drop(surplus);
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Idle>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -116,7 +150,7 @@ impl Lease {
     }
 
     /// Gives the connection back for other requests. It is used once it is ready.
-    pub(super) fn keep(self) {
-        self.pool.put(self.connection);
+    pub(super) fn keep(self, behind: Behind) {
+        self.pool.put(self.connection, behind);
     }
 }

@@ -14,6 +14,7 @@ use weir_core::tally::Tally;
 use weir_core::timeline::Stamp;
 
 use super::lease::Lease;
+use super::pool::Behind;
 use crate::drain::Drain;
 
 /// How much, and how long, is read of an answer that nobody wants any more.
@@ -27,13 +28,15 @@ pub(crate) struct Stream {
     /// Absent once it was handed over to be drained.
     body: Option<Incoming>,
     lease: Option<Lease>,
+    behind: Behind,
     drain: Drain,
     tally: Arc<Tally>,
 }
 
 impl Stream {
     pub(super) fn new(body: Incoming, lease: Lease, drain: Drain, tally: Arc<Tally>) -> Self {
-        Self { body: Some(body), lease: Some(lease), drain, tally }
+        let behind = if body.size_hint().exact().is_some() { Behind::Sized } else { Behind::Chunked };
+        Self { body: Some(body), behind, lease: Some(lease), drain, tally }
     }
 
     pub(crate) fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
@@ -65,14 +68,14 @@ impl Stream {
     /// The body was read to its end: its connection may serve again.
     pub(crate) fn keep(&mut self) {
         if let Some(lease) = self.lease.take() {
-            lease.keep();
+            lease.keep(self.behind);
         }
     }
 
     /// Reads what is left, within bounds, and keeps the connection if that was all.
     pub(crate) fn drain(&mut self) {
         let (Some(mut body), Some(lease)) = (self.body.take(), self.lease.take()) else { return };
-        let tally = Arc::clone(&self.tally);
+        let (tally, behind) = (Arc::clone(&self.tally), self.behind);
         self.drain.spawn(async move {
             let rest = async {
                 let mut left = DRAIN_BYTES;
@@ -84,7 +87,7 @@ impl Stream {
             };
             if let Ok(Some(())) = tokio::time::timeout(DRAIN_TIME, rest).await {
                 tally.upstream_drained.fetch_add(1, Relaxed);
-                lease.keep();
+                lease.keep(behind);
             }
         });
     }
