@@ -45,9 +45,14 @@ impl Capture {
         Self { limit: limit.0, said: Growing::new(Room::new(limit.0)), document: Vec::new() }
     }
 
+    /// Whether nothing more is kept, whatever comes.
+    pub(crate) fn is_full(&self) -> bool {
+        self.said.room.cut
+    }
+
     /// Takes what an event of a stream brought.
     pub(crate) fn event(&mut self, event: Event<'_>) {
-        if self.said.room.cut {
+        if self.is_full() {
             return;
         }
         let mut room = Room::new(self.limit + BESIDES);

@@ -172,7 +172,8 @@ impl Stream {
     /// Lets the next event of the same form take the short cut. That goes by Weir's own rule: an empty
     /// string, which it takes for no output, may be some by another. Nor does it look at what the output says.
     fn learn(&mut self, event: Event<'_>, chunk: &Chunk<'_>) {
-        if self.rule == TokenRule::Weir && self.capture.is_none() {
+        let looked_at = self.capture.as_ref().is_some_and(|capture| !capture.is_full());
+        if self.rule == TokenRule::Weir && !looked_at {
             self.template.learn(event.data, chunk);
         }
     }
