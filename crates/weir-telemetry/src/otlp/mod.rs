@@ -9,6 +9,7 @@ pub mod config;
 pub(crate) mod counts;
 pub(crate) mod metrics;
 
+mod envelope;
 mod lane;
 mod metrics_worker;
 mod retry;

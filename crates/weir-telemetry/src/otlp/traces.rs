@@ -4,11 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
-use opentelemetry_proto::tonic::common::v1::InstrumentationScope;
 use opentelemetry_proto::tonic::resource::v1::Resource;
-use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span};
-use prost::Message;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -16,6 +12,7 @@ use weir_core::exchange::Exchange;
 
 use super::config::Batch;
 use super::counts::{Lost, TraceCounts};
+use super::envelope;
 use super::retry::Backoff;
 use super::spans::SpanWriter;
 use super::transport::{Sent, Transport};
@@ -77,29 +74,16 @@ impl TraceWorker {
     async fn deliver(&mut self, batch: &mut Vec<Arc<Exchange>>) {
         let mut waiting = batch.drain(..).peekable();
         while waiting.peek().is_some() {
-            let (mut spans, mut bytes, mut exchanges) = (Vec::new(), 0, 0);
-            while let Some(exchange) = waiting.next_if(|_| bytes < REQUEST_BYTES) {
-                let of_this = self.writer.spans(&exchange);
-                bytes += of_this.iter().map(Span::encoded_len).sum::<usize>();
-                spans.extend(of_this);
+            let (mut spans, mut exchanges) = (Vec::new(), 0);
+            while spans.len() < REQUEST_BYTES
+                && let Some(exchange) = waiting.next()
+            {
+                self.writer.spans(&exchange).iter().for_each(|span| envelope::add(span, &mut spans));
                 exchanges += 1;
             }
-            let request = self.request(spans);
-            self.send(request, exchanges).await;
+            self.send(envelope::around(&spans, &self.resource), exchanges).await;
             self.counts.leave(exchanges);
         }
-    }
-
-    fn request(&self, spans: Vec<Span>) -> Bytes {
-        let scope = InstrumentationScope {
-            name: super::SCOPE.to_owned(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            ..InstrumentationScope::default()
-        };
-        let spans = ScopeSpans { scope: Some(scope), spans, ..ScopeSpans::default() };
-        let resource = Some(self.resource.clone());
-        let all = ResourceSpans { resource, scope_spans: vec![spans], ..ResourceSpans::default() };
-        ExportTraceServiceRequest { resource_spans: vec![all] }.encode_to_vec().into()
     }
 
     /// Sends a request until it is known what became of it, or until that takes too long.

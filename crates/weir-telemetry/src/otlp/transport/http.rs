@@ -32,7 +32,7 @@ impl Http {
             headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         }
         let client = reqwest::Client::builder()
-            .tls_backend_preconfigured(signal.tls.client_config()?)
+            .tls_backend_preconfigured(signal.tls.client_config(signal.url.starts_with("https:"))?)
             .redirect(redirect::Policy::none())
             .no_proxy()
             .timeout(signal.timeout)

@@ -58,13 +58,14 @@ impl Tls {
         };
         let tls = Self { ca, identity };
         if tls.ca.is_some() || tls.identity.is_some() {
-            tls.client_config()?;
+            tls.client_config(true)?;
         }
         Ok(tls)
     }
 
-    /// For clients that bring their own HTTP.
-    pub(super) fn client_config(&self) -> Result<ClientConfig, TlsError> {
+    /// For clients that bring their own HTTP. Reading the system's roots takes milliseconds, which one that
+    /// is not `secure` need not spend.
+    pub(super) fn client_config(&self, secure: bool) -> Result<ClientConfig, TlsError> {
         let mut roots = RootCertStore::empty();
         match &self.ca {
             Some(pem) => {
@@ -72,6 +73,7 @@ impl Tls {
                     roots.add(certificate).map_err(refused)?;
                 }
             }
+            None if !secure => {}
             None => {
                 roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
             }
