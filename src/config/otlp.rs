@@ -120,7 +120,9 @@ fn resource(section: &mut Section<'_, '_>) -> Vec<(String, String)> {
     let of_variable = section.environment("OTEL_RESOURCE_ATTRIBUTES");
     let of_variable = of_variable.and_then(|text| {
         let place = Place::Variable("OTEL_RESOURCE_ATTRIBUTES");
-        section.read_text("resource", &Pairs, &text, place)
+        let setting = section.read_text("resource", &Pairs, &text, place)?;
+        section.show_as("# resource of the environment", &setting);
+        Some(setting)
     });
     let mut resource = of_variable.map(|pairs| pairs.value).unwrap_or_default();
     let of_file = section.optional("resource", Pairs, "nothing more").map(|pairs| pairs.value);

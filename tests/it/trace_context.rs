@@ -121,3 +121,17 @@ async fn configured_headers_name_the_session_and_the_user() {
         assert_eq!((caller.session.as_deref(), caller.user.as_deref()), (session, user));
     }
 }
+
+#[tokio::test]
+async fn what_clients_make_up_is_cut_on_record_and_passes_whole() {
+    let (mut rig, upstream) = Rig::start().await;
+    let mut client = rig.client().await;
+    let method = "M".repeat(300);
+    client.send(request(&format!("{method} /{}", "p".repeat(300)), "", "")).await;
+    let (mut engine, asked) = upstream.asked().await;
+    engine.send(response("200 OK", "", "")).await;
+    client.response().await;
+    assert!(asked.head.line.starts_with(&method));
+    let asked = rig.record().await.request;
+    assert_eq!((asked.method.len(), asked.path.len()), (32, 256));
+}

@@ -201,7 +201,7 @@ impl Proxy {
             trace: self.place(request.headers()),
             received: wall(),
             received_mono,
-            method: request.method().as_str().into(),
+            method: cut(request.method().as_str(), METHOD_LIMIT).into(),
             http: version(request.version()),
             caller: self.caller(request.headers()),
             path: cut(request.uri().path(), PATH_LIMIT).into(),
@@ -244,7 +244,8 @@ fn version(version: Version) -> HttpVersion {
     }
 }
 
-/// Paths and request ids are cut to this many bytes in records: clients choose them.
+/// Methods, paths and request ids are cut to this many bytes in records: clients choose them.
+const METHOD_LIMIT: usize = 32;
 const PATH_LIMIT: usize = 256;
 const REQUEST_ID_LIMIT: usize = 128;
 /// Sessions and users too; trace backends take no more.

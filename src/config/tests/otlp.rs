@@ -83,6 +83,7 @@ fn variables_alone_set_up_an_export() {
     assert_eq!(loaded.settings.proxy.context.trace, TraceRule::Continue);
     let shown = loaded.effective.to_string();
     assert!(shown.contains("# endpoint of traces = \"https://t/v9\""), "{shown}");
+    assert!(shown.contains("# resource of the environment = \"service.name=other,"), "{shown}");
     assert!(!shown.contains("s3cret") && !format!("{:?}", loaded.settings).contains("s3cret"), "{shown}");
 }
 
