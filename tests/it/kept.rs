@@ -227,7 +227,7 @@ async fn who_closes_behind_answers_is_not_asked_right_behind_one() {
     client.response().await;
 
     // What stayed open for a while may be used again, and shows that there is nothing to fear.
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    tokio::time::sleep(Duration::from_millis(1_100)).await;
     client.ask("{}").await;
     third.request().await;
     third.send(chunked()).await;

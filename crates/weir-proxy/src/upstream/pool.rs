@@ -15,6 +15,8 @@ use crate::tap::RequestBody;
 pub(super) struct Pool {
     max_idle: usize,
     idle_timeout: Offset,
+    /// [`PROBATION`], unless connections are not kept for so long.
+    probation: Offset,
     // Taken when a request takes and returns its connection.
     state: Mutex<State>,
 }
@@ -43,12 +45,10 @@ pub(super) enum Behind {
     Chunked,
 }
 
-/// A connection that closes within this was not closed for being idle.
-const SOON: Offset = Offset(1_000_000_000);
-
-/// Where connections are closed behind answers, one is used again when it has been left open for so
-/// long. A request that meets the closing is lost: nobody can know whether it was read.
-const PROBATION: Offset = Offset(250_000_000);
+/// A connection that closes within this was not closed for being idle. Where connections are closed
+/// behind answers, one is used again when it has been left open for so long: a request that meets the
+/// closing is lost, since nobody can know whether it was read.
+const PROBATION: Offset = Offset(1_000_000_000);
 
 /// A connection that carries one exchange at a time.
 #[derive(Debug)]
@@ -80,7 +80,8 @@ pub(super) struct Lease {
 
 impl Pool {
     pub(super) fn new(max_idle: usize, idle_timeout: Duration) -> Self {
-        Self { max_idle, idle_timeout: idle_timeout.into(), state: Mutex::default() }
+        let probation = PROBATION.min((idle_timeout / 2).into());
+        Self { max_idle, idle_timeout: idle_timeout.into(), probation, state: Mutex::default() }
     }
 
     /// The freshest connection that is ready; those that died or grew too old are let go.
@@ -96,9 +97,9 @@ impl Pool {
             let Idle { connection, since, behind } = &idle[index];
             let (age, closes) = (now.since(*since), &mut closes_behind[*behind as usize]);
             if connection.sender.is_closed() {
-                *closes |= age < SOON;
+                *closes |= age < self.probation;
                 dropped.push(idle.remove(index));
-            } else if (!*closes || age >= PROBATION) && connection.sender.is_ready() {
+            } else if (!*closes || age >= self.probation) && connection.sender.is_ready() {
                 *closes = false;
                 found = Some(idle.remove(index).connection);
                 break;
