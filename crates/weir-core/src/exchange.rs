@@ -343,6 +343,9 @@ pub struct Pulse {
     pub at: Stamp,
     /// The model asked for.
     pub model: Option<Box<str>>,
+    /// The upstream that it comes from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upstream: Option<Box<str>>,
     /// When the first token came; said in the first pulse only.
     pub first_token: Option<Offset>,
     /// Chunks of output since the last pulse.

@@ -1,16 +1,20 @@
 //! What is in flight: a bounded table that the data path writes and the pipeline's tick reads, so
 //! that a stream is seen while it runs, and above all while it is silent.
 
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use serde::{Deserialize, Serialize};
+
 use crate::dialect::Dialect;
-use crate::exchange::ExchangeId;
+use crate::exchange::{ExchangeId, Side};
 use crate::gaps::{GapCell, GapRecord};
+use crate::observation::{InFlight, LISTED_SILENCES, Silence};
 use crate::timeline::{Offset, Stamp};
 
 /// Where in its life an exchange stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Phase {
     /// Its request is being read, or it waits for admission.
     Queued,
@@ -23,6 +27,9 @@ pub enum Phase {
 }
 
 impl Phase {
+    /// Every phase, in order.
+    pub const ALL: [Self; 4] = [Self::Queued, Self::Waiting, Self::Prefill, Self::Decode];
+
     /// The name as it stands in records.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -47,11 +54,14 @@ pub struct Live {
     /// The dialect its path named.
     pub dialect: Dialect,
     model: OnceLock<Box<str>>,
+    upstream: OnceLock<Box<str>>,
     phase: AtomicU8,
     chunks: AtomicU64,
     tokens: AtomicU64,
     first_token: AtomicU64,
     last_byte: AtomicU64,
+    /// Bytes were read that the client has not taken yet: it is the client that is waited for.
+    untaken: AtomicBool,
     gaps: OnceLock<Box<GapCell>>,
 }
 
@@ -62,11 +72,13 @@ impl Live {
             received,
             dialect,
             model: OnceLock::new(),
+            upstream: OnceLock::new(),
             phase: AtomicU8::new(0),
             chunks: AtomicU64::new(0),
             tokens: AtomicU64::new(0),
             first_token: AtomicU64::new(ABSENT),
             last_byte: AtomicU64::new(ABSENT),
+            untaken: AtomicBool::new(false),
             gaps: OnceLock::new(),
         }
     }
@@ -74,6 +86,11 @@ impl Live {
     /// Says which model was asked for; only the first call counts.
     pub fn name_model(&self, model: &str) {
         self.model.get_or_init(|| model.into());
+    }
+
+    /// Says which upstream it goes to; only the first call counts.
+    pub fn name_upstream(&self, upstream: &str) {
+        self.upstream.get_or_init(|| upstream.into());
     }
 
     /// Moves on to `phase`.
@@ -84,6 +101,12 @@ impl Live {
     /// Bytes of the answer came at `at`.
     pub fn byte(&self, at: Offset) {
         self.last_byte.store(at.0, Relaxed);
+        self.untaken.store(true, Relaxed);
+    }
+
+    /// All that came was taken, and more is asked of the upstream.
+    pub fn awaits(&self) {
+        self.untaken.store(false, Relaxed);
     }
 
     /// A chunk of output came at `at`; `chunks` and `tokens` are the totals with it.
@@ -112,6 +135,7 @@ impl Live {
             received: self.received,
             dialect: self.dialect,
             model: self.model.get().cloned(),
+            upstream: self.upstream.get().cloned(),
             phase: match self.phase.load(Relaxed) {
                 0 => Phase::Queued,
                 1 => Phase::Waiting,
@@ -122,6 +146,7 @@ impl Live {
             tokens: self.tokens.load(Relaxed),
             first_token: offset(&self.first_token),
             last_byte: offset(&self.last_byte),
+            silent_side: if self.untaken.load(Relaxed) { Side::Downstream } else { Side::Upstream },
         }
     }
 
@@ -142,6 +167,8 @@ pub struct LiveReading {
     pub dialect: Dialect,
     /// The model asked for, once known.
     pub model: Option<Box<str>>,
+    /// The upstream that it goes to, once known.
+    pub upstream: Option<Box<str>>,
     /// Where it stands.
     pub phase: Phase,
     /// Chunks of output so far.
@@ -152,6 +179,8 @@ pub struct LiveReading {
     pub first_token: Option<Offset>,
     /// When the last bytes of the answer came.
     pub last_byte: Option<Offset>,
+    /// Who is to move next.
+    pub silent_side: Side,
 }
 
 impl LiveReading {
@@ -216,6 +245,33 @@ impl Inflight {
         let mut readings: Vec<_> = self.list().iter().map(|live| live.read()).collect();
         readings.sort_by_key(|reading| std::cmp::Reverse(reading.silence(now)));
         readings
+    }
+
+    /// What is in flight at `now`. Exchanges in the queue are counted and never silent: nobody is to
+    /// speak yet.
+    pub fn survey(&self, now: Stamp, stall_after: Offset) -> InFlight {
+        let mut survey = InFlight::default();
+        for live in self.list() {
+            let reading = live.read();
+            survey.phases[reading.phase as usize] += 1;
+            let length = reading.silence(now);
+            if reading.phase == Phase::Queued || length <= stall_after {
+                continue;
+            }
+            survey.stalled += u64::from(reading.phase == Phase::Decode);
+            survey.silent.push(Silence {
+                id: reading.id,
+                model: reading.model,
+                phase: reading.phase,
+                age: now.since(reading.received),
+                length,
+                side: reading.silent_side,
+                tokens: reading.tokens,
+            });
+        }
+        survey.silent.sort_by_key(|silence| std::cmp::Reverse(silence.length));
+        survey.silent.truncate(LISTED_SILENCES);
+        survey
     }
 
     /// How many are listed.

@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use serde::{Deserialize, Serialize};
+
 /// The lane that every admitted request passes.
 pub const GLOBAL: &str = "global";
 
@@ -54,11 +56,52 @@ impl LaneGauge {
         }
     }
 
+    /// What it shows at this moment.
+    pub fn read(&self) -> LaneReading {
+        LaneReading {
+            name: self.name.clone(),
+            limit: self.limit(),
+            queued: self.queued.load(Relaxed),
+            in_flight: self.in_flight.load(Relaxed),
+            arrivals: self.arrivals.load(Relaxed),
+            completions: self.completions.load(Relaxed),
+            rejected_full: self.rejected_full.load(Relaxed),
+            timed_out: self.timed_out.load(Relaxed),
+            abandoned: self.abandoned.load(Relaxed),
+            wait_ns: self.wait_ns.load(Relaxed),
+        }
+    }
+
     /// The limit in force, if there is one.
     pub fn limit(&self) -> Option<u64> {
         let limit = self.limit.load(Relaxed);
         (limit != UNLIMITED).then_some(limit)
     }
+}
+
+/// One look at a lane.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaneReading {
+    /// [`GLOBAL`], or the model's name.
+    pub name: Box<str>,
+    /// The limit in force, if there is one.
+    pub limit: Option<u64>,
+    /// Waiting now.
+    pub queued: u64,
+    /// Admitted and not over.
+    pub in_flight: u64,
+    /// Arrivals so far, whether admitted, queued or turned away.
+    pub arrivals: u64,
+    /// Permits given back so far.
+    pub completions: u64,
+    /// Turned away so far because the queue was full.
+    pub rejected_full: u64,
+    /// Left so far because the queue timeout ran out.
+    pub timed_out: u64,
+    /// Left so far because their client did.
+    pub abandoned: u64,
+    /// Waits of those admitted, summed, in nanoseconds.
+    pub wait_ns: u64,
 }
 
 /// All lanes of a process. There is one for each model that has limits of its own, and the global

@@ -72,6 +72,7 @@ pub struct Draft {
 impl Draft {
     /// Begins the record of an exchange that is listed as in flight.
     pub fn open(opening: Opening, live: Listed, watch: &Watch) -> Self {
+        live.name_upstream(&opening.upstream);
         Self {
             opening,
             peek: RequestPeek::default(),
@@ -111,6 +112,11 @@ impl Draft {
     /// `bytes` more of the request body were taken in.
     pub fn request_bytes(&mut self, bytes: u64) {
         self.request_bytes += bytes;
+    }
+
+    /// Whatever came was taken by the client's side, and more is waited for.
+    pub fn awaits(&self) {
+        self.live.awaits();
     }
 
     /// Something happened at `at`.

@@ -90,6 +90,9 @@ impl Tap {
             }
             Poll::Pending => {
                 self.watch.pending();
+                if let Some(draft) = self.record.draft() {
+                    draft.awaits();
+                }
                 if self.idle.poll(cx, monotonic).is_ready() {
                     self.record.close(End::Broken(ErrorType::UpstreamTimeoutIdle));
                     return Poll::Ready(Some(Err(BrokenOff::Idle)));

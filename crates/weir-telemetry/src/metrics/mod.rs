@@ -87,6 +87,7 @@ impl Metrics {
         match observation {
             Observation::Exchange(exchange) => self.exchange(exchange, kept),
             Observation::Pulse(pulse) => self.pulse(pulse),
+            Observation::Tick(_) | Observation::Landmark(_) => {}
         }
     }
 

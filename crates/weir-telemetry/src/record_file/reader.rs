@@ -178,6 +178,7 @@ mod tests {
         Observation::Pulse(Box::new(Pulse {
             id: ExchangeId(id),
             at: Stamp(7),
+            upstream: None,
             model: Some("m".into()),
             first_token: None,
             chunks: 2,

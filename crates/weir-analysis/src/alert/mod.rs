@@ -1,0 +1,1 @@
+//! Alerts: rules as users write them, and the states that they go through.

@@ -1,0 +1,1 @@
+//! What exchanges cost.

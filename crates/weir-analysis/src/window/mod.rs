@@ -1,0 +1,1 @@
+//! Sliding windows of what was observed.
