@@ -5,6 +5,7 @@
 
 pub mod alert;
 pub mod cost;
+pub mod queue;
 pub mod saved;
 pub mod scope;
 pub mod slo;

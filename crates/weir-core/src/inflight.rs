@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 use crate::dialect::Dialect;
 use crate::exchange::{ExchangeId, Side};
 use crate::gaps::{GapCell, GapRecord};
+use crate::lanes::{LaneGauge, Stages};
 use crate::observation::{InFlight, LISTED_SILENCES, Silence};
+use crate::stage::StageGauge;
 use crate::timeline::{Offset, Stamp};
 
 /// Where in its life an exchange stands.
@@ -63,6 +65,10 @@ pub struct Live {
     /// Bytes were read that the client has not taken yet: it is the client that is waited for.
     untaken: AtomicBool,
     gaps: OnceLock<Box<GapCell>>,
+    /// The lanes that it was admitted through.
+    lanes: OnceLock<Box<[Arc<LaneGauge>]>>,
+    /// Since when it has been in the stage that it is in, counted from the request head.
+    stage_since: AtomicU64,
 }
 
 impl Live {
@@ -80,6 +86,8 @@ impl Live {
             last_byte: AtomicU64::new(ABSENT),
             untaken: AtomicBool::new(false),
             gaps: OnceLock::new(),
+            lanes: OnceLock::new(),
+            stage_since: AtomicU64::new(0),
         }
     }
 
@@ -91,6 +99,45 @@ impl Live {
     /// Says which upstream it goes to; only the first call counts.
     pub fn name_upstream(&self, upstream: &str) {
         self.upstream.get_or_init(|| upstream.into());
+    }
+
+    /// It was admitted through these lanes at `at`; only the first call counts.
+    pub fn admitted(&self, lanes: Box<[Arc<LaneGauge>]>, at: Stamp) {
+        if self.lanes.set(lanes).is_ok() {
+            self.stage_since.store(at.since(self.received).0, Relaxed);
+            self.each_lane(|stages| stages.prefill.enter(at));
+        }
+    }
+
+    /// The first token came at `at`.
+    fn decodes(&self, at: Offset) {
+        let (since, at) = self.stage(at);
+        self.each_lane(|stages| {
+            stages.prefill.leave(since, at);
+            stages.decode.enter(at);
+        });
+    }
+
+    /// It was over at `at`. Nothing is written after that.
+    pub fn ended(&self, at: Offset) {
+        let decoding = self.first_token.load(Relaxed) != ABSENT;
+        let (since, at) = self.stage(at);
+        self.each_lane(|stages| match decoding {
+            true => stages.decode.leave(since, at),
+            false => stages.prefill.leave(since, at),
+        });
+    }
+
+    /// Since when it has been in its stage, and the stamp of `at`, from which on it is in the next.
+    fn stage(&self, at: Offset) -> (Stamp, Stamp) {
+        let since = self.stage_since.swap(at.0, Relaxed);
+        (self.received.plus(Offset(since)), self.received.plus(at))
+    }
+
+    fn each_lane(&self, change: impl Fn(&Stages<StageGauge>)) {
+        for lane in self.lanes.get().into_iter().flatten() {
+            change(&lane.stages);
+        }
     }
 
     /// Moves on to `phase`.
@@ -114,6 +161,7 @@ impl Live {
         if chunks == 1 {
             self.first_token.store(at.0, Relaxed);
             self.enter(Phase::Decode);
+            self.decodes(at);
         }
         self.chunks.store(chunks, Relaxed);
         self.tokens.store(tokens, Relaxed);

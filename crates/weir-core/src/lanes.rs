@@ -5,6 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
+use crate::stage::{StageGauge, StageReading};
+use crate::timeline::Stamp;
+
 /// The lane that every admitted request passes.
 pub const GLOBAL: &str = "global";
 
@@ -37,6 +40,19 @@ pub struct LaneGauge {
     pub abandoned: AtomicU64,
     /// Waits of those admitted, summed, in nanoseconds.
     pub wait_ns: AtomicU64,
+    /// The stages that its requests pass through.
+    pub stages: Stages<StageGauge>,
+}
+
+/// One of a kind for each stage of a lane.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stages<T> {
+    /// In the line, waiting for admission. Who is turned away at once was never in it.
+    pub queue: T,
+    /// From admission to the first token, or to the end of an answer without one.
+    pub prefill: T,
+    /// From the first token to the end.
+    pub decode: T,
 }
 
 impl LaneGauge {
@@ -53,11 +69,13 @@ impl LaneGauge {
             timed_out: zero(),
             abandoned: zero(),
             wait_ns: zero(),
+            stages: Stages::default(),
         }
     }
 
-    /// What it shows at this moment.
-    pub fn read(&self) -> LaneReading {
+    /// What it shows at `now`.
+    pub fn read(&self, now: Stamp) -> LaneReading {
+        let Stages { queue, prefill, decode } = &self.stages;
         LaneReading {
             name: self.name.clone(),
             limit: self.limit(),
@@ -69,6 +87,7 @@ impl LaneGauge {
             timed_out: self.timed_out.load(Relaxed),
             abandoned: self.abandoned.load(Relaxed),
             wait_ns: self.wait_ns.load(Relaxed),
+            stages: Stages { queue: queue.read(now), prefill: prefill.read(now), decode: decode.read(now) },
         }
     }
 
@@ -102,6 +121,16 @@ pub struct LaneReading {
     pub abandoned: u64,
     /// Waits of those admitted, summed, in nanoseconds.
     pub wait_ns: u64,
+    /// The stages that its requests pass through.
+    #[serde(default)]
+    pub stages: Stages<StageReading>,
+}
+
+impl LaneReading {
+    /// How many did not get to the upstream for want of room or time.
+    pub const fn turned_away(&self) -> u64 {
+        self.rejected_full + self.timed_out
+    }
 }
 
 /// All lanes of a process. There is one for each model that has limits of its own, and the global

@@ -21,6 +21,7 @@ pub mod queueing;
 pub mod reader;
 pub mod setting;
 pub mod sse;
+pub mod stage;
 pub mod tally;
 pub mod timeline;
 pub mod trace;

@@ -180,7 +180,7 @@ impl Proxy {
             Rejection::Full(wait) => ProxyError::QueueFull { answer: self.config.full_status, wait },
             Rejection::TimedOut(wait) => ProxyError::QueueTimeout { wait },
         })?;
-        record.hold(permit);
+        record.admit(permit);
         Ok(read.body)
     }
 

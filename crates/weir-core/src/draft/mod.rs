@@ -7,12 +7,15 @@ mod verdict;
 pub use flow::{Arrival, Watch};
 pub use verdict::End;
 
+use std::sync::Arc;
+
 use crate::content::{CaptureLimit, Content, Input};
 use crate::dialect::{Dialect, RequestPeek};
 use crate::exchange::{
     Answer, Asked, Caller, Exchange, ExchangeId, HttpVersion, ScanCounts, TokenCount, WallTime,
 };
 use crate::inflight::{Listed, Phase};
+use crate::lanes::LaneGauge;
 use crate::reader::{Facts, Reader, ResponseHead};
 use crate::timeline::{Mark, Offset, Stamp, Timeline};
 use crate::trace::TracePlace;
@@ -119,6 +122,11 @@ impl Draft {
         self.live.awaits();
     }
 
+    /// It was admitted through these lanes at `at`.
+    pub fn admitted(&self, lanes: Box<[Arc<LaneGauge>]>, at: Stamp) {
+        self.live.admitted(lanes, at);
+    }
+
     /// Something happened at `at`.
     pub fn mark(&mut self, mark: Mark, at: Stamp) {
         if mark == Mark::Admitted {
@@ -185,6 +193,7 @@ impl Draft {
             let (flow, timeline, live) = (&mut self.flow, &mut self.timeline, &self.live);
             reader.finish(&mut |seen| flow.seen(seen, last_byte, timeline, live));
         }
+        self.live.ended(at);
         self.timeline.set(Mark::Ended, at);
         let (outcome, error_type) =
             judge(end, self.status, self.reader.as_ref(), self.timeline.at(Mark::FirstToken).is_some());

@@ -13,6 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use weir_core::lanes::{LaneGauge, UNLIMITED};
 use weir_core::policy::LaneLimits;
 use weir_core::queueing::{Rate, predicted_wait};
+use weir_core::timeline::Stamp;
 
 use crate::clock::monotonic;
 
@@ -78,11 +79,12 @@ impl Lane {
     /// Takes a place, waiting for it in the line if need be.
     pub(crate) async fn enter(self: &Arc<Self>) -> Result<LanePermit, Rejection> {
         let arrived = monotonic();
-        let (waiting, hand_over, timeout) = match self.knock() {
+        let (waiting, hand_over, timeout) = match self.knock(arrived) {
             Knock::Admitted(permit) => return Ok(permit.taken()),
             Knock::Full(wait) => return Err(Rejection::Full(wait)),
             Knock::Queued { waiting, hand_over, timeout } => (waiting, hand_over, timeout),
         };
+        self.gauge.stages.queue.enter(arrived);
         let handed = tokio::time::timeout(timeout, hand_over).await;
         let permit = match handed {
             Ok(Ok(permit)) => permit,
@@ -92,8 +94,9 @@ impl Lane {
                 return Err(Rejection::TimedOut(self.predicted_wait()));
             }
         };
-        waiting.admitted();
-        self.gauge.wait_ns.fetch_add(monotonic().since(arrived).0, Relaxed);
+        let admitted = monotonic();
+        waiting.admitted(admitted);
+        self.gauge.wait_ns.fetch_add(admitted.since(arrived).0, Relaxed);
         Ok(permit.taken())
     }
 
@@ -117,7 +120,7 @@ impl Lane {
         drop(undelivered);
     }
 
-    fn knock(self: &Arc<Self>) -> Knock {
+    fn knock(self: &Arc<Self>, arrived: Stamp) -> Knock {
         self.gauge.arrivals.fetch_add(1, Relaxed);
         let mut order = self.order();
         if order.line.is_empty()
@@ -134,7 +137,7 @@ impl Lane {
         let (sender, hand_over) = oneshot::channel();
         order.line.push_back(Waiter { ticket, hand_over: sender });
         self.gauge.queued.fetch_add(1, Relaxed);
-        let waiting = Waiting { lane: Arc::clone(self), ticket, over: false };
+        let waiting = Waiting { lane: Arc::clone(self), ticket, arrived, over: false };
         Knock::Queued { waiting, hand_over, timeout: order.limits.queue_timeout }
     }
 
@@ -172,6 +175,11 @@ impl Lane {
 }
 
 impl LanePermit {
+    /// The gauge of the lane.
+    pub(crate) fn gauge(&self) -> Arc<LaneGauge> {
+        Arc::clone(&self.lane.gauge)
+    }
+
     fn taken(mut self) -> Self {
         self.taken = true;
         self
@@ -212,12 +220,14 @@ enum Knock {
 struct Waiting {
     lane: Arc<Lane>,
     ticket: u64,
+    arrived: Stamp,
     over: bool,
 }
 
 impl Waiting {
-    fn admitted(mut self) {
+    fn admitted(mut self, at: Stamp) {
         self.over = true;
+        self.lane.gauge.stages.queue.leave(self.arrived, at);
         self.lane.gauge.queued.fetch_sub(1, Relaxed);
     }
 
@@ -230,6 +240,7 @@ impl Waiting {
         let mut order = self.lane.order();
         order.line.retain(|waiter| waiter.ticket != self.ticket);
         drop(order);
+        self.lane.gauge.stages.queue.leave(self.arrived, monotonic());
         self.lane.gauge.queued.fetch_sub(1, Relaxed);
         counter.fetch_add(1, Relaxed);
     }

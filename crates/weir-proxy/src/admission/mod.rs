@@ -8,7 +8,7 @@ mod tests;
 use std::sync::Arc;
 
 use dashmap::DashMap;
-use weir_core::lanes::{GLOBAL, Lanes, UNKNOWN};
+use weir_core::lanes::{GLOBAL, LaneGauge, Lanes, UNKNOWN};
 use weir_core::policy::Policy;
 
 use lane::{Lane, LanePermit};
@@ -26,8 +26,16 @@ pub struct Admission {
 /// Leave to be at the upstream. It lives until the stream ends, not until its headers.
 #[derive(Debug)]
 pub struct Permit {
-    _model: Option<LanePermit>,
-    _global: LanePermit,
+    model: Option<LanePermit>,
+    global: LanePermit,
+}
+
+impl Permit {
+    /// The gauges of the lanes that it leads through.
+    pub fn lanes(&self) -> Box<[Arc<LaneGauge>]> {
+        let permits = self.model.iter().chain([&self.global]);
+        permits.map(LanePermit::gauge).collect()
+    }
 }
 
 impl Admission {
@@ -64,6 +72,6 @@ impl Admission {
             None => None,
         };
         let global = self.global.enter().await?;
-        Ok(Permit { _model: model, _global: global })
+        Ok(Permit { model, global })
     }
 }

@@ -49,8 +49,11 @@ impl Record {
         }
     }
 
-    /// Keeps a permit until the exchange is over.
-    pub(crate) fn hold(&mut self, permit: Permit) {
+    /// The exchange was admitted now. Keeps its permit until it is over.
+    pub(crate) fn admit(&mut self, permit: Permit) {
+        if let Some(draft) = self.draft() {
+            draft.admitted(permit.lanes(), monotonic());
+        }
         self.permit = Some(permit);
     }
 
