@@ -4,10 +4,16 @@
 //! replayed gives the same verdicts again.
 
 pub mod alert;
+pub mod buffering;
 pub mod cost;
+#[cfg(test)]
+mod fixture;
+pub mod landmarks;
+pub mod progress;
 pub mod queue;
 pub mod saved;
 pub mod scope;
 pub mod slo;
+pub mod snapshot;
 pub mod time;
 pub mod window;
