@@ -11,6 +11,7 @@ use tokio_util::task::TaskTracker;
 use weir_core::exchange::Exchange;
 use weir_core::inflight::Inflight;
 use weir_core::lanes::Lanes;
+use weir_core::observation::LandmarkEvent;
 use weir_core::policy::Policy;
 use weir_core::tally::Tally;
 use weir_dash::{Admin, AdminHandles};
@@ -22,6 +23,9 @@ use crate::config::Settings;
 /// Requests for a metrics page that may wait; a scraper beyond that is told to come back.
 const PAGE_QUEUE: usize = 16;
 
+/// Landmarks that may wait. They are rare; one beyond that is not told.
+const LANDMARK_QUEUE: usize = 64;
+
 /// A running weir.
 pub(crate) struct Weir {
     pub(crate) address: SocketAddr,
@@ -30,6 +34,8 @@ pub(crate) struct Weir {
     pub(crate) lanes: Arc<Lanes>,
     /// The limits; the one wire up to the data path.
     pub(crate) policy: watch::Sender<Policy>,
+    /// Where to tell what happens to Weir itself.
+    pub(crate) landmarks: mpsc::Sender<(LandmarkEvent, String)>,
     drain: Drain,
     drain_timeout: Duration,
     ready: watch::Sender<bool>,
@@ -66,6 +72,7 @@ impl Weir {
         let (outlet, exchanges) = Outlet::new(settings.records_queue, Arc::clone(&tally));
         let (policy, policy_seen) = watch::channel(settings.policy);
         let (pages, pages_asked) = mpsc::channel(PAGE_QUEUE);
+        let (landmarks, landmarks_told) = mpsc::channel(LANDMARK_QUEUE);
         let (ready, ready_seen) = watch::channel(true);
 
         let wiring = Wiring {
@@ -86,6 +93,7 @@ impl Weir {
         let inputs = Inputs {
             exchanges: watch_exchanges(exchanges),
             pages: pages_asked,
+            landmarks: landmarks_told,
             inflight: Arc::clone(&inflight),
             lanes: Arc::clone(&lanes),
             tally,
@@ -102,6 +110,7 @@ impl Weir {
             inflight,
             lanes,
             policy,
+            landmarks,
             drain,
             drain_timeout: settings.drain_timeout,
             ready,

@@ -11,7 +11,7 @@ use tokio_util::task::TaskTracker;
 use weir_core::exchange::Exchange;
 use weir_core::inflight::Inflight;
 use weir_core::lanes::Lanes;
-use weir_core::observation::Observation;
+use weir_core::observation::{Landmark, LandmarkEvent, Observation, Tick};
 use weir_core::page::PageFormat;
 use weir_core::tally::Tally;
 use weir_core::timeline::Offset;
@@ -40,6 +40,8 @@ pub struct Inputs {
     pub exchanges: mpsc::Receiver<Box<Exchange>>,
     /// Requests for a metrics page: in which format, and where to send it.
     pub pages: mpsc::Receiver<(PageFormat, oneshot::Sender<String>)>,
+    /// What happens to Weir itself, with the particulars.
+    pub landmarks: mpsc::Receiver<(LandmarkEvent, String)>,
     /// What is in flight.
     pub inflight: Arc<Inflight>,
     /// The gauges of admission.
@@ -136,6 +138,7 @@ impl Pipeline {
     }
 
     async fn run(mut self, stop: &CancellationToken) {
+        self.landmark((LandmarkEvent::Started, format!("version {}", env!("CARGO_PKG_VERSION"))));
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut gather = interval(GATHER);
@@ -147,6 +150,7 @@ impl Pipeline {
                 _ = gather.tick() => self.gather(),
                 Some(page) = self.inputs.pages.recv() => self.answer(page),
                 Some(ask) = self.snapshots.recv() => self.hand_out(ask),
+                Some(landmark) = self.inputs.landmarks.recv() => self.landmark(landmark),
                 _ = ticks.tick() => self.tick(),
             }
         }
@@ -177,6 +181,20 @@ impl Pipeline {
         for pulse in self.pulses.tick(&self.inputs.inflight, now, queue_empty) {
             self.recorders.record(&Observation::Pulse(Box::new(pulse)), false);
         }
+        let tick = Tick {
+            at: now,
+            wall: clock::wall(),
+            lanes: self.inputs.lanes.list().iter().map(|lane| lane.read(now)).collect(),
+            in_flight: self.inputs.inflight.survey(now, self.stall_after),
+        };
+        self.recorders.record(&Observation::Tick(Box::new(tick)), false);
+    }
+
+    /// Something happened to Weir itself.
+    fn landmark(&mut self, (event, detail): (LandmarkEvent, String)) {
+        let (at, wall) = ((self.inputs.clock)(), clock::wall());
+        let landmark = Landmark { at, wall, event, detail: detail.into() };
+        self.recorders.record(&Observation::Landmark(Box::new(landmark)), false);
     }
 
     /// Everyone who waits for a page in one format at this moment gets the same one.

@@ -12,3 +12,4 @@ mod page;
 mod pulses;
 mod shutdown;
 mod sut;
+mod ticks;

@@ -13,7 +13,7 @@ use weir_core::exchange::{
 use weir_core::gaps::GapCell;
 use weir_core::inflight::Inflight;
 use weir_core::lanes::Lanes;
-use weir_core::observation::Observation;
+use weir_core::observation::{LandmarkEvent, Observation};
 use weir_core::outcome::{ErrorType, Outcome};
 use weir_core::page::PageFormat;
 use weir_core::tally::Tally;
@@ -35,6 +35,7 @@ pub(crate) fn clock() -> Stamp {
 pub(crate) struct Sut {
     pub(crate) exchanges: mpsc::Sender<Box<Exchange>>,
     pub(crate) pages: mpsc::Sender<(PageFormat, oneshot::Sender<String>)>,
+    pub(crate) landmarks: mpsc::Sender<(LandmarkEvent, String)>,
     pub(crate) inflight: Arc<Inflight>,
     pub(crate) lanes: Arc<Lanes>,
     pub(crate) tally: Arc<Tally>,
@@ -50,11 +51,13 @@ impl Sut {
     pub(crate) fn try_start(config: TelemetryConfig) -> std::io::Result<Self> {
         let (exchanges, incoming) = mpsc::channel(8_192);
         let (pages, asked) = mpsc::channel(4);
+        let (landmarks, happened) = mpsc::channel(4);
         let (inflight, lanes, tally) =
             (Arc::new(Inflight::new(1_024)), Arc::<Lanes>::default(), Arc::<Tally>::default());
         let inputs = Inputs {
             exchanges: incoming,
             pages: asked,
+            landmarks: happened,
             inflight: Arc::clone(&inflight),
             lanes: Arc::clone(&lanes),
             tally: Arc::clone(&tally),
@@ -62,7 +65,7 @@ impl Sut {
         };
         let tracker = TaskTracker::new();
         let handle = Pipeline::start(config, inputs, &tracker)?;
-        Ok(Self { exchanges, pages, inflight, lanes, tally, handle, tracker })
+        Ok(Self { exchanges, pages, landmarks, inflight, lanes, tally, handle, tracker })
     }
 
     pub(crate) async fn send(&self, exchange: Exchange) {
@@ -91,8 +94,15 @@ impl Sut {
     }
 }
 
-/// All observations of a record file.
+/// The exchanges and pulses of a record file.
 pub(crate) fn recorded(path: &Path) -> Vec<Observation> {
+    let flows =
+        |observation: &Observation| matches!(observation, Observation::Exchange(_) | Observation::Pulse(_));
+    all_recorded(path).into_iter().filter(flows).collect()
+}
+
+/// All observations of a record file.
+pub(crate) fn all_recorded(path: &Path) -> Vec<Observation> {
     read_records(path).unwrap().map(Result::unwrap).collect()
 }
 
