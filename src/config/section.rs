@@ -1,6 +1,8 @@
 //! Looks keys up in one table of the file and in flags. Whatever was not asked for by the end is
 //! unknown, so a key exists by being asked for.
 
+mod tables;
+
 use toml::de::{DeTable, DeValue};
 
 use super::document::literal;
@@ -145,34 +147,6 @@ impl<'r, 'a> Section<'r, 'a> {
         let result = read(&mut section);
         section.close();
         result
-    }
-
-    /// All sections under a name, each with a name that the file gives it; `taken` is none of these.
-    pub(super) fn sections<T>(
-        &mut self,
-        name: &'static str,
-        taken: &str,
-        mut read: impl FnMut(&mut Section<'_, 'a>) -> T,
-    ) -> Vec<(Box<str>, T)> {
-        let (table, _) = self.subtable(name);
-        let mut all = Vec::new();
-        for (key, value) in table.into_iter().flatten() {
-            let path = format!("{}.{}", join(&self.path, name), quoted(key.get_ref()));
-            let place = self.reader.place(key.span().start);
-            let table = value.get_ref().as_table();
-            if table.is_none() {
-                self.reader.mistake(place.clone(), path.clone(), format!("not a section; allowed: [{path}]"));
-            }
-            if key.get_ref().is_empty() || key.get_ref() == taken {
-                let says = format!("not a free name; allowed: any but \"\" and {}", quoted(taken));
-                self.reader.mistake(place.clone(), path.clone(), says);
-            }
-            let mut section = Section::new(self.reader, path, table, place);
-            section.reader.effective.section(&section.path);
-            all.push((key.get_ref().as_ref().into(), read(&mut section)));
-            section.close();
-        }
-        all
     }
 
     /// Notes a mistake that shows only beside other keys.
