@@ -17,6 +17,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
+use weir_core::observation::LandmarkEvent;
 use weir_load::engine::Engine;
 
 use cli::{Cli, Command, ServeArgs, SimArgs};
@@ -90,6 +91,7 @@ fn reload(weir: &Weir, file: Option<&Path>, overrides: &Overrides) {
                 *policy = loaded.settings.policy;
                 differs
             });
+            weir.tell(LandmarkEvent::Reloaded, if changed { "limits changed" } else { "nothing changed" });
             tracing::info!(changed, "read the configuration again; only limits change under way");
         }
         Err(mistakes) => {

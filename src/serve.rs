@@ -34,8 +34,7 @@ pub(crate) struct Weir {
     pub(crate) lanes: Arc<Lanes>,
     /// The limits; the one wire up to the data path.
     pub(crate) policy: watch::Sender<Policy>,
-    /// Where to tell what happens to Weir itself.
-    pub(crate) landmarks: mpsc::Sender<(LandmarkEvent, String)>,
+    landmarks: mpsc::Sender<(LandmarkEvent, String)>,
     drain: Drain,
     drain_timeout: Duration,
     ready: watch::Sender<bool>,
@@ -118,6 +117,11 @@ impl Weir {
             stop_admin,
             tasks,
         })
+    }
+
+    /// Something happened to Weir itself. Where too much happens at once it is not told.
+    pub(crate) fn tell(&self, event: LandmarkEvent, detail: &str) {
+        let _ = self.landmarks.try_send((event, detail.to_owned()));
     }
 
     /// Ends in order: not ready any more, no new requests, time for what runs, then the records,

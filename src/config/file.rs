@@ -7,15 +7,16 @@ use tracing::Level;
 use weir_core::draft::Watch;
 use weir_core::lanes::GLOBAL;
 use weir_core::policy::{LaneLimits, Policy};
+use weir_core::prompt_hash::PromptKey;
 use weir_core::reader::TokenRule;
 use weir_proxy::{
-    Config, DEFAULT_DRAIN_TIMEOUT, FullStatus, HeaderRules, ListenConfig, Timeouts, UpstreamConfig,
-    UpstreamHttp,
+    Config, ContextRules, DEFAULT_DRAIN_TIMEOUT, FullStatus, HeaderRules, ListenConfig, Timeouts,
+    UpstreamConfig, UpstreamHttp,
 };
 use weir_telemetry::{Destination, Scheme, TelemetryConfig, UpstreamFacts};
 
 use super::error::Place;
-use super::kinds::{Address, Choice, Count, FilePath, Name, Size, Span, Switch, Target, Url};
+use super::kinds::{Address, Choice, Count, FilePath, Name, Secret, Size, Span, Switch, Target, Url};
 use super::otlp::otlp;
 use super::section::{Key, Section};
 use super::security::{api_key, client_tls, server_tls};
@@ -60,8 +61,9 @@ pub(super) fn settings(root: &mut Section<'_, '_>, overrides: &Overrides) -> Opt
     let (policy, full_status) = root.section("admission", admission);
     let headers = root.section("headers", headers);
     let watch = root.section("stream", stream);
-    let (records, records_queue) = root.section("records", |section| records(section, overrides));
+    let (records, records_queue, prompt_key) = root.section("records", |section| records(section, overrides));
     let (otlp, context) = root.section("otlp", otlp);
+    let context = ContextRules { prompt_key, ..context };
     let log = root.section("log", |section| log(section, overrides));
     let telemetry = TelemetryConfig {
         known_models: policy.models.keys().map(|name| name.clone().into()).collect(),
@@ -183,7 +185,10 @@ fn stream(section: &mut Section<'_, '_>) -> Watch {
     }
 }
 
-fn records(section: &mut Section<'_, '_>, overrides: &Overrides) -> (TelemetryConfig, usize) {
+fn records(
+    section: &mut Section<'_, '_>,
+    overrides: &Overrides,
+) -> (TelemetryConfig, usize, Option<PromptKey>) {
     let key = Key::or_flag("access_log", "--access-log", overrides.access_log.as_deref());
     let access_log = section.optional(key, Target, "off").map(|setting| setting.value);
     let key = Key::or_flag("record", "--record", overrides.record.as_deref());
@@ -196,8 +201,10 @@ fn records(section: &mut Section<'_, '_>, overrides: &Overrides) -> (TelemetryCo
     let queue = section.value("queue", Count { min: 1, max: MANY }, 8_192);
     let default = TelemetryConfig::default();
     let max_models = section.value("max_models", Count { min: 1, max: 10_000 }, default.max_models);
+    let prompt_key = section.optional("prompt_hash_key", Secret, "prompts are not hashed");
+    let prompt_key = prompt_key.map(|key| PromptKey::new(&key.value));
     let record = record.map(|setting| setting.value);
-    (TelemetryConfig { access_log, record, max_models, ..default }, queue)
+    (TelemetryConfig { access_log, record, max_models, ..default }, queue, prompt_key)
 }
 
 fn log(section: &mut Section<'_, '_>, overrides: &Overrides) -> LogConfig {

@@ -72,6 +72,7 @@ pub(super) fn otlp(section: &mut Section<'_, '_>) -> (Option<OtlpConfig>, Contex
         session_header: header(section, "session_header"),
         user_header: header(section, "user_header"),
         capture: None,
+        prompt_key: None,
     };
     let names = section.value("genai_names", Choice(GENAI_NAMES), GenAiNames::default());
     let (capture, redact) = content(section);

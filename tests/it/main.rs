@@ -15,6 +15,7 @@ mod leaving;
 mod limits;
 mod packed;
 mod pressure;
+mod prompt_hash;
 mod shutdown;
 mod smuggling;
 mod tls;

@@ -50,6 +50,7 @@ pub(crate) fn stream(first_ms: u64, gaps_ms: &[u64]) -> Exchange {
             choices: 1,
             bytes: 100,
             settings: Box::default(),
+            prompt_hash: None,
             caller: Caller::default(),
         },
         upstream: "default".into(),

@@ -80,6 +80,9 @@ pub struct Asked {
     /// How to generate, as far as the body says so.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub settings: Box<[Setting]>,
+    /// The keyed hash of the prompt's head, where one is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt_hash: Option<Box<str>>,
     /// On whose behalf. Exporters may be told; files never are.
     #[serde(skip)]
     pub caller: Caller,
@@ -390,6 +393,7 @@ mod tests {
                 choices,
                 bytes: 10,
                 settings: Box::default(),
+                prompt_hash: None,
                 caller: Caller::default(),
             },
             upstream: "default".into(),

@@ -17,6 +17,7 @@ pub mod observation;
 pub mod outcome;
 pub mod page;
 pub mod policy;
+pub mod prompt_hash;
 pub mod queueing;
 pub mod reader;
 pub mod setting;

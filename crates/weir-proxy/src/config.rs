@@ -8,6 +8,7 @@ use http::uri::{Authority, PathAndQuery, Scheme, Uri};
 use http::{HeaderName, StatusCode};
 use weir_core::content::CaptureLimit;
 use weir_core::draft::Watch;
+use weir_core::prompt_hash::PromptKey;
 
 use crate::headers::ApiKey;
 use crate::tls::{ClientTls, ServerTls};
@@ -134,6 +135,8 @@ pub struct ContextRules {
     pub user_header: Option<HeaderName>,
     /// How much of what both sides say is kept; nothing without it.
     pub capture: Option<CaptureLimit>,
+    /// With what the heads of prompts are hashed; they are not without it.
+    pub prompt_key: Option<PromptKey>,
 }
 
 /// Whether exchanges belong to traces (W3C Trace Context).

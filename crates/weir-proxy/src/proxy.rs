@@ -165,7 +165,9 @@ impl Proxy {
     ) -> Result<RequestBody, ProxyError> {
         let limits = (self.config.request_buffer, self.config.listen.body_timeout);
         let read = tap::read(body, limits, chunked).await?;
-        let peek = read.body.peek(head);
+        let mut peek = read.body.peek(head);
+        let key = self.config.context.prompt_key.as_ref();
+        peek.prompt_hash = key.and_then(|key| key.hash(head.dialect, read.body.seen()));
         let model = peek.model.clone();
         record.follow(read.passing);
         if let Some(draft) = record.draft() {

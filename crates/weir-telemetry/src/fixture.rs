@@ -143,6 +143,7 @@ pub(crate) fn exchange(
             choices: 1,
             bytes: 77,
             settings: Box::default(),
+            prompt_hash: None,
             caller: Caller::default(),
         },
         upstream: "default".into(),

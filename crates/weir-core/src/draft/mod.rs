@@ -237,6 +237,7 @@ impl Draft {
                 choices,
                 bytes: self.request_bytes,
                 settings: self.peek.settings,
+                prompt_hash: self.peek.prompt_hash,
                 caller,
             },
             upstream,

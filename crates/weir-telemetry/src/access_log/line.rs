@@ -38,6 +38,8 @@ struct Request<'a> {
     path: &'a str,
     stream: bool,
     request_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_hash: Option<&'a str>,
 }
 
 #[derive(Debug, Serialize)]
@@ -168,6 +170,7 @@ impl<'a> Request<'a> {
             path: &asked.path,
             stream: asked.stream,
             request_bytes: asked.bytes,
+            prompt_hash: asked.prompt_hash.as_deref(),
         }
     }
 }

@@ -52,6 +52,8 @@ pub struct RequestPeek {
     pub settings: Box<[Setting]>,
     /// On whose behalf.
     pub caller: Caller,
+    /// The keyed hash of the prompt's head, where one is asked for. Whoever peeks fills it in.
+    pub prompt_hash: Option<Box<str>>,
 }
 
 /// How many prompts a request has.
@@ -75,6 +77,7 @@ impl Default for RequestPeek {
             background: false,
             complete: false,
             settings: Box::default(),
+            prompt_hash: None,
             caller: Caller::default(),
         }
     }
@@ -122,6 +125,7 @@ impl RequestPeek {
             echo: is_true("echo"),
             background: is_true("background"),
             complete: skim.is_complete(),
+            prompt_hash: None,
             settings: settings::read(&skim),
             caller: caller(&skim),
         }

@@ -18,6 +18,7 @@ fn takes_what_it_needs_and_nothing_from_inside() {
         complete: true,
         settings: Box::default(),
         caller: Caller::default(),
+        prompt_hash: None,
     };
     assert_eq!(peek(CHAT, body), expected);
     assert_eq!(expected.all_choices(), 2);
