@@ -12,7 +12,7 @@ use weir_proxy::Admission;
 fn admission(c: &mut Criterion) {
     let limits =
         LaneLimits { max_concurrent: Some(1), max_queued: 16, queue_timeout: Duration::from_secs(30) };
-    let policy = Policy { global: limits, models: BTreeMap::new() };
+    let policy = Policy { global: limits, models: BTreeMap::new(), fallbacks: Vec::new() };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let Ok(runtime) = runtime else { return };
     let admission = Admission::new(&policy, Arc::new(Lanes::default()));

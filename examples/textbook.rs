@@ -172,7 +172,8 @@ impl Weir {
         };
         let unlimited =
             LaneLimits { max_concurrent: None, max_queued: 0, queue_timeout: Duration::from_secs(30) };
-        let (policy, policy_seen) = watch::channel(Policy { global: unlimited, models: [].into() });
+        let (policy, policy_seen) =
+            watch::channel(Policy { global: unlimited, models: [].into(), fallbacks: Vec::new() });
         let tally = Arc::new(Tally::default());
         let (outlet, records) = Outlet::new(64, Arc::clone(&tally));
         let drain = Drain::new();

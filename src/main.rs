@@ -7,6 +7,7 @@ mod demo;
 mod health;
 mod limits;
 mod log;
+mod regulator;
 mod serve;
 mod signals;
 mod sim;
@@ -86,13 +87,10 @@ async fn serve(args: ServeArgs, signals: &mut Signals) -> Result<(), String> {
 fn reload(weir: &Weir, file: Option<&Path>, overrides: &Overrides) {
     match config::load(file, overrides) {
         Ok(loaded) => {
-            let changed = weir.policy.send_if_modified(|policy| {
-                let differs = *policy != loaded.settings.policy;
-                *policy = loaded.settings.policy;
-                differs
-            });
-            weir.tell(LandmarkEvent::Reloaded, if changed { "limits changed" } else { "nothing changed" });
-            tracing::info!(changed, "read the configuration again; only limits change under way");
+            let changes = weir.regulator.configure(loaded.settings.policy);
+            let detail = if changes.is_empty() { "no limit changed".to_owned() } else { changes.join(", ") };
+            weir.tell(LandmarkEvent::Reloaded, &detail);
+            tracing::info!(changes = detail, "read the configuration again; only limits change under way");
         }
         Err(mistakes) => {
             tracing::error!(%mistakes, "the configuration has mistakes; the old one stays in force")

@@ -12,13 +12,13 @@ use weir_core::exchange::Exchange;
 use weir_core::inflight::Inflight;
 use weir_core::lanes::Lanes;
 use weir_core::observation::LandmarkEvent;
-use weir_core::policy::Policy;
 use weir_core::tally::Tally;
 use weir_dash::{Admin, AdminHandles};
 use weir_proxy::{Drain, Outlet, Server, Wiring};
 use weir_telemetry::{Inputs, Pipeline, PipelineHandle};
 
 use crate::config::Settings;
+use crate::regulator::Regulator;
 
 /// Requests for a metrics page that may wait; a scraper beyond that is told to come back.
 const PAGE_QUEUE: usize = 16;
@@ -32,8 +32,8 @@ pub(crate) struct Weir {
     pub(crate) admin: SocketAddr,
     pub(crate) inflight: Arc<Inflight>,
     pub(crate) lanes: Arc<Lanes>,
-    /// The limits; the one wire up to the data path.
-    pub(crate) policy: watch::Sender<Policy>,
+    /// Who writes the policy, the one wire up to the data path.
+    pub(crate) regulator: Arc<Regulator>,
     landmarks: mpsc::Sender<(LandmarkEvent, String)>,
     drain: Drain,
     drain_timeout: Duration,
@@ -108,7 +108,7 @@ impl Weir {
             admin: admin_address,
             inflight,
             lanes,
-            policy,
+            regulator: Arc::new(Regulator::new(policy)),
             landmarks,
             drain,
             drain_timeout: settings.drain_timeout,

@@ -48,7 +48,8 @@ pub(crate) fn start(wire: Wire, upstream: SocketAddr, authority: &Authority) -> 
     Part::start("weir", move || async move {
         let limits =
             LaneLimits { max_concurrent: None, max_queued: 1024, queue_timeout: Duration::from_secs(30) };
-        let (policy, policy_seen) = watch::channel(Policy { global: limits, models: [].into() });
+        let (policy, policy_seen) =
+            watch::channel(Policy { global: limits, models: [].into(), fallbacks: Vec::new() });
         let tally = Arc::new(Tally::default());
         let (outlet, mut records) = Outlet::new(8192, Arc::clone(&tally));
         let wiring = Wiring {

@@ -163,7 +163,7 @@ fn admission(section: &mut Section<'_, '_>) -> (Policy, FullStatus) {
         max_queued: max_queued.value,
         queue_timeout: queue_timeout.value,
     };
-    (Policy { global, models: models.into_iter().collect() }, full_status)
+    (Policy { global, models: models.into_iter().collect(), fallbacks: Vec::new() }, full_status)
 }
 
 fn headers(section: &mut Section<'_, '_>) -> HeaderRules {

@@ -21,6 +21,17 @@ pub struct Policy {
     pub global: LaneLimits,
     /// Limits of single models, by the name that requests use.
     pub models: BTreeMap<Box<str>, LaneLimits>,
+    /// Which models are to be served by another for a time.
+    pub fallbacks: Vec<Fallback>,
+}
+
+/// A model that another is to serve for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fallback {
+    /// The model that requests name; `None`: all of them.
+    pub model: Option<Box<str>>,
+    /// The model that is to serve them.
+    pub to: Box<str>,
 }
 
 /// A limit that is lowered for a time.
@@ -79,7 +90,11 @@ mod tests {
     }
 
     fn policy(global: Option<usize>) -> Policy {
-        Policy { global: limits(global), models: [("m".into(), limits(Some(10)))].into() }
+        Policy {
+            global: limits(global),
+            models: [("m".into(), limits(Some(10)))].into(),
+            fallbacks: Vec::new(),
+        }
     }
 
     fn throttle(model: Option<&str>, to: ThrottleTo) -> Throttle {

@@ -55,7 +55,11 @@ impl Setup {
             },
             request_buffer: 64 * 1024,
         };
-        Self { config, policy: Policy { global: unlimited(), models: [].into() }, outlet: 4096 }
+        Self {
+            config,
+            policy: Policy { global: unlimited(), models: [].into(), fallbacks: Vec::new() },
+            outlet: 4096,
+        }
     }
 
     /// Speaks HTTP/2 to the upstream.

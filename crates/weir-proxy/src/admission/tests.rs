@@ -15,7 +15,7 @@ fn limits(max_concurrent: usize, max_queued: usize) -> LaneLimits {
 }
 
 fn policy(global: LaneLimits) -> Policy {
-    Policy { global, models: BTreeMap::new() }
+    Policy { global, models: BTreeMap::new(), fallbacks: Vec::new() }
 }
 
 fn admission(policy: &Policy) -> (Arc<Admission>, Arc<LaneGauge>) {
@@ -140,7 +140,7 @@ async fn a_full_model_does_not_stand_in_the_way_of_others() {
     let mut models = BTreeMap::new();
     models.insert("small".into(), limits(1, 0));
     models.insert("unknown".into(), limits(0, 0));
-    let both = Policy { global: limits(2, 0), models };
+    let both = Policy { global: limits(2, 0), models, fallbacks: Vec::new() };
     let (admission, _) = admission(&both);
     let _small = admission.admit(Some("small")).await.unwrap();
     assert!(matches!(admission.admit(Some("small")).await, Err(Rejection::Full(_))));
