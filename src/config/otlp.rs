@@ -18,6 +18,7 @@ use super::kinds::{Choice, Count, FilePath, Header, Kind, Name, Size, Span, Swit
 use super::layered::Variables;
 use super::lists::{Headers, Pairs, Patterns, Ratio};
 use super::section::{Section, Setting};
+use super::security::identity;
 
 /// The name of the destination that `[otlp]` itself gives.
 const OWN: &str = "otlp";
@@ -278,22 +279,11 @@ fn shape(section: &mut Section<'_, '_>) -> (Temporality, HistogramKind) {
 /// Whom to trust as a destination, and which certificate to show to it.
 fn tls(section: &mut Section<'_, '_>) -> Tls {
     let ca = section.optional("ca", FilePath, "the system's roots");
-    let certificate = section.optional("certificate", FilePath, "none is shown");
-    let key = section.optional("key", FilePath, "none is shown");
-    let identity = match (&certificate, &key) {
-        (Some(certificate), Some(key)) => Some((&*certificate.value, &*key.value)),
-        (Some(alone), None) => {
-            section.refuse("key", &alone.place, "missing beside certificate; allowed: both or neither");
-            return Tls::default();
-        }
-        (None, Some(alone)) => {
-            section.refuse("certificate", &alone.place, "missing beside key; allowed: both or neither");
-            return Tls::default();
-        }
-        (None, None) => None,
-    };
-    let loaded = Tls::load(ca.as_ref().map(|ca| &*ca.value), identity);
-    let place = ca.as_ref().or(certificate.as_ref()).map_or(Place::Nowhere, |setting| setting.place.clone());
+    let Ok(identity) = identity(section, "none is shown") else { return Tls::default() };
+    let files = identity.as_ref().map(|(certificate, key)| (&*certificate.value, &*key.value));
+    let loaded = Tls::load(ca.as_ref().map(|ca| &*ca.value), files);
+    let certificate = identity.as_ref().map(|(certificate, _)| certificate);
+    let place = ca.as_ref().or(certificate).map_or(Place::Nowhere, |setting| setting.place.clone());
     let key = if ca.is_some() { "ca" } else { "certificate" };
     loaded.map_err(|error| section.refuse(key, &place, error.to_string())).unwrap_or_default()
 }

@@ -1,32 +1,43 @@
 //! What the file says of TLS and keys. Certificates are read at once: a configuration that names
 //! what cannot be used is refused like any other mistake.
 
+use std::path::PathBuf;
+
 use weir_proxy::{ApiKey, ClientTls, KeyRule, ServerTls, UpstreamUrl};
 
 use super::error::Place;
 use super::kinds::{Choice, FilePath, Header, Name, Secret};
-use super::section::Section;
+use super::section::{Section, Setting};
 
 const RULES: &[(&str, KeyRule)] = &[("\"replace\"", KeyRule::Replace), ("\"add\"", KeyRule::Add)];
 
 /// The certificate that clients are shown.
 pub(super) fn server_tls(section: &mut Section<'_, '_>) -> Option<ServerTls> {
-    let certificate = section.optional("certificate", FilePath, "in the clear");
-    let key = section.optional("key", FilePath, "in the clear");
-    let (certificate, key) = match (certificate, key) {
-        (Some(certificate), Some(key)) => (certificate, key),
+    let (certificate, key) = identity(section, "in the clear").ok()??;
+    let loaded = ServerTls::load(&certificate.value, &key.value);
+    loaded.map_err(|error| section.refuse("certificate", &certificate.place, error.to_string())).ok()
+}
+
+/// A certificate and its key, where both are given. `Err`: one of them alone, which is noted as a mistake.
+#[expect(clippy::type_complexity, reason = "two files that belong together")]
+pub(super) fn identity(
+    section: &mut Section<'_, '_>,
+    absent: &str,
+) -> Result<Option<(Setting<PathBuf>, Setting<PathBuf>)>, ()> {
+    let certificate = section.optional("certificate", FilePath, absent);
+    let key = section.optional("key", FilePath, absent);
+    match (certificate, key) {
+        (Some(certificate), Some(key)) => Ok(Some((certificate, key))),
         (Some(alone), None) => {
             section.refuse("key", &alone.place, "missing beside certificate; allowed: both or neither");
-            return None;
+            Err(())
         }
         (None, Some(alone)) => {
             section.refuse("certificate", &alone.place, "missing beside key; allowed: both or neither");
-            return None;
+            Err(())
         }
-        (None, None) => return None,
-    };
-    let loaded = ServerTls::load(&certificate.value, &key.value);
-    loaded.map_err(|error| section.refuse("certificate", &certificate.place, error.to_string())).ok()
+        (None, None) => Ok(None),
+    }
 }
 
 /// Whom to trust as the upstream. Absent for one that is spoken to in the clear.

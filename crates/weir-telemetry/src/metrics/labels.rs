@@ -71,11 +71,7 @@ impl Labels {
 }
 
 fn cut(value: &str) -> &str {
-    let mut end = value.len().min(MAX_BYTES);
-    while !value.is_char_boundary(end) {
-        end -= 1;
-    }
-    &value[..end]
+    &value[..value.floor_char_boundary(MAX_BYTES)]
 }
 
 /// Replaces control characters, which the format could carry and screens and scripts cannot.

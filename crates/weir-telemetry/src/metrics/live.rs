@@ -118,9 +118,7 @@ impl Live<'_> {
         let started = Offset(self.own.started.0).as_secs_f64();
         snapshot.observed(names::PROCESS_START_TIME).number([], started);
     }
-}
 
-impl Live<'_> {
     fn write_otlp(&self, snapshot: &mut Snapshot) {
         let lanes: Vec<_> = self.otlp.into_iter().flat_map(Otlp::lanes).collect();
         let name = |lane: &Lane| Label::Text(Arc::from(lane.name()));
