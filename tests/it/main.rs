@@ -16,6 +16,7 @@ mod limits;
 mod packed;
 mod pressure;
 mod shutdown;
+mod silence;
 mod smuggling;
 mod tls;
 mod token_rule;
