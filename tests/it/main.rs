@@ -17,6 +17,7 @@ mod packed;
 mod pressure;
 mod prompt_hash;
 mod shutdown;
+mod silence;
 mod smuggling;
 mod tls;
 mod token_rule;

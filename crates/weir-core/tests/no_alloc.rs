@@ -1,7 +1,8 @@
 //! The steady reader allocates nothing: neither for an event like the one before, nor for one that
-//! has to be read in full.
+//! has to be read in full. The gaps of a stream allocate at most once.
 
 use weir_core::dialect::{Dialect, RequestPeek};
+use weir_core::gaps::GapCell;
 use weir_core::reader::{Reader, ResponseHead, Seen};
 
 /// Events with this tail, and a content that is another each time.
@@ -109,4 +110,13 @@ fn steady_events_of_every_dialect_allocate_nothing() {
             assert_eq!(allocations(dialect, &events, split), 0, "{dialect:?} by {split}");
         }
     }
+}
+
+#[test]
+fn gaps_allocate_once_a_stream_and_only_where_a_chunk_carries_more_than_one_token() {
+    let cell = GapCell::default();
+    let add = |tokens| (1..10_000).for_each(|n| cell.add(n * 977, tokens));
+    assert_eq!(allocation_counter::measure(|| add(1)).count_total, 0);
+    assert_eq!(allocation_counter::measure(|| add(4)).count_total, 1);
+    assert_eq!(allocation_counter::measure(|| [1, 4].into_iter().for_each(add)).count_total, 0);
 }

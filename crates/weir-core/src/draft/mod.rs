@@ -129,10 +129,14 @@ impl Draft {
 
     /// Something happened at `at`.
     pub fn mark(&mut self, mark: Mark, at: Stamp) {
+        let at = self.offset(at);
         if mark == Mark::Admitted {
             self.live.enter(Phase::Waiting);
         }
-        self.timeline.set(mark, self.offset(at));
+        if matches!(mark, Mark::Admitted | Mark::ResponseHead) {
+            self.live.moved(at);
+        }
+        self.timeline.set(mark, at);
     }
 
     /// The upstream's response head was read at `at`.

@@ -15,13 +15,16 @@ pub struct Scale {
     groups: usize,
 }
 
-/// 16 bins an octave (a bin is at most 6.25 % wide), up to 131 s.
-pub const FINE: Scale = Scale { sub_bits: 4, groups: 24 };
-
-/// 4 bins an octave (a bin is at most 25 % wide), up to 131 s.
-pub const COARSE: Scale = Scale { sub_bits: 2, groups: 26 };
+/// The scale of every [`Bins`]: 64 bins an octave, up to 131 s. A bin is at most 1.6 % wide, so that its
+/// middle is within 0.8 % of all that is in it; below 64 grains it is one grain wide.
+pub const SCALE: Scale = Scale::new(6, 22);
 
 impl Scale {
+    /// A scale of `groups` octaves, the first of them from zero on, each cut into 2^`sub_bits` bins.
+    pub const fn new(sub_bits: u32, groups: usize) -> Self {
+        Self { sub_bits, groups }
+    }
+
     /// How many bins there are.
     pub const fn len(self) -> usize {
         self.groups << self.sub_bits
@@ -44,8 +47,15 @@ impl Scale {
         if index < self.len() { index } else { self.len() - 1 }
     }
 
-    /// The lower edge of a bin in nanoseconds, rounded up to the first nanosecond inside it.
+    /// The middle of a bin in nanoseconds.
+    pub const fn middle(self, index: usize) -> u64 {
+        self.lower_edge(index).midpoint(self.lower_edge(index + 1))
+    }
+
+    /// The lower edge of a bin in nanoseconds, rounded up to the first nanosecond inside it. Beyond the last
+    /// bin: where that ends.
     pub const fn lower_edge(self, index: usize) -> u64 {
+        let index = if index < self.len() { index } else { self.len() };
         let parts = 1 << self.sub_bits;
         let grains = if index < parts {
             index as u64
@@ -66,7 +76,7 @@ pub struct Bins {
     pub sum_ns: u64,
     /// The greatest of them in nanoseconds. In a difference of two readings: of the later one.
     pub max_ns: u64,
-    /// (bin, count) in rising order of bins, without empty bins.
+    /// (bin of [`SCALE`], count) in rising order of bins, without empty bins.
     pub slots: Box<[(u16, u32)]>,
 }
 
@@ -81,25 +91,22 @@ impl Bins {
         (self.count > 0).then_some(Offset(self.max_ns))
     }
 
-    /// The `q`-quantile (0 ≤ q ≤ 1) by nearest rank, placed inside its bin by linear
-    /// interpolation and never above the greatest value. Absent when nothing was counted.
-    pub fn quantile(&self, scale: Scale, q: f64) -> Option<Offset> {
+    /// The `q`-quantile (0 ≤ q ≤ 1) by nearest rank: the middle of the bin that holds it, never above the
+    /// greatest value. So it is within half a bin, 0.8 %, of the exact one, wherever in their bin the values
+    /// lie; beyond the last edge, 131 s, it is too low. Absent when nothing was counted.
+    pub fn quantile(&self, q: f64) -> Option<Offset> {
         let total: u64 = self.slots.iter().map(|&(_, n)| u64::from(n)).sum();
         if total == 0 {
             return None;
         }
         let rank = ((q * total as f64).ceil() as u64).clamp(1, total);
-        let mut below = 0;
-        for &(bin, n) in &self.slots {
-            if below + u64::from(n) >= rank {
-                let (from, to) = (scale.lower_edge(bin.into()), scale.lower_edge(usize::from(bin) + 1));
-                let share = ((rank - below) as f64 - 0.5) / f64::from(n);
-                let value = from + ((to - from) as f64 * share) as u64;
-                return Some(Offset(value.min(self.max_ns)));
-            }
-            below += u64::from(n);
-        }
-        Some(Offset(self.max_ns))
+        let mut up_to = 0;
+        let holds = |&&(_, n): &&(u16, u32)| {
+            up_to += u64::from(n);
+            up_to >= rank
+        };
+        let &(bin, _) = self.slots.iter().find(holds)?;
+        Some(Offset(SCALE.middle(bin.into()).min(self.max_ns)))
     }
 
     /// What was counted since `earlier`, a reading of the same bins.
@@ -129,48 +136,55 @@ impl Bins {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Bins, COARSE, FINE};
+    use super::{Bins, SCALE};
     use crate::timeline::Offset;
 
     #[test]
     fn round_milliseconds_are_edges() {
-        for ms in [1_u64, 2, 4, 5, 8, 10, 20, 25, 40, 50, 80, 100, 200, 400] {
+        for ms in [1_u64, 2, 4, 5, 8, 10, 20, 25, 28, 40, 50, 56, 80, 100, 112, 160, 200, 400] {
             let nanos = ms * 1_000_000;
-            assert_eq!(FINE.lower_edge(FINE.index(nanos)), nanos, "{ms} ms");
-        }
-        for ms in [1_u64, 2, 4, 5, 8, 10, 20, 40, 80, 160] {
-            let nanos = ms * 1_000_000;
-            assert_eq!(COARSE.lower_edge(COARSE.index(nanos)), nanos, "{ms} ms");
+            assert_eq!(SCALE.lower_edge(SCALE.index(nanos)), nanos, "{ms} ms");
         }
     }
 
     #[test]
-    fn an_hour_falls_into_the_last_bin() {
-        assert_eq!(FINE.index(3_600_000_000_000), FINE.len() - 1);
-        assert_eq!(COARSE.index(u64::MAX), COARSE.len() - 1);
+    fn the_last_bin_begins_below_131_s_and_takes_all_that_is_longer() {
+        let last = SCALE.len() - 1;
+        assert_eq!(last, 1407);
+        // 127/128 of 2^27 grains, and 2^27 grains.
+        assert_eq!((SCALE.lower_edge(last), SCALE.lower_edge(last + 1)), (130_048_000_000, 131_072_000_000));
+        assert_eq!(SCALE.index(3_600_000_000_000), last);
+        assert_eq!(SCALE.index(u64::MAX), last);
     }
 
     #[test]
     fn nothing_counted_has_no_quantile() {
-        assert_eq!(Bins::default().quantile(FINE, 0.5), None);
+        assert_eq!(Bins::default().quantile(0.5), None);
         assert_eq!(Bins::default().mean(), None);
         assert_eq!(Bins::default().max(), None);
+    }
+
+    /// Between 16 and 32 ms a bin is 0.25 ms wide.
+    #[test]
+    fn a_quantile_is_the_middle_of_its_bin() {
+        let bin = SCALE.index(20_000_000) as u16;
+        let bins = |max_ns| Bins { count: 3, sum_ns: 60_000_000, max_ns, slots: [(bin, 3)].into() };
+        assert_eq!(bins(20_249_000).quantile(0.99), Some(Offset(20_125_000)));
+        assert_eq!(bins(20_000_000).quantile(0.01), Some(Offset(20_000_000)));
     }
 
     proptest! {
         #[test]
         fn a_value_lies_within_its_bin(nanos in 0_u64..131_000_000_000) {
-            for scale in [FINE, COARSE] {
-                let bin = scale.index(nanos);
-                prop_assert!(scale.lower_edge(bin) <= nanos);
-                prop_assert!(nanos < scale.lower_edge(bin + 1));
-            }
+            let bin = SCALE.index(nanos);
+            prop_assert!(SCALE.lower_edge(bin) <= nanos);
+            prop_assert!(nanos < SCALE.lower_edge(bin + 1));
         }
 
         #[test]
-        fn quantiles_are_within_one_bin_of_the_exact_ones(mut values in prop::collection::vec(1_000_000_u64..10_000_000_000, 1..200)) {
-            let mut counts = vec![0_u32; FINE.len()];
-            for &v in &values { counts[FINE.index(v)] += 1; }
+        fn quantiles_are_within_half_a_bin_of_the_exact_ones(mut values in prop::collection::vec(62_500_u64..131_000_000_000, 1..200)) {
+            let mut counts = vec![0_u32; SCALE.len()];
+            for &v in &values { counts[SCALE.index(v)] += 1; }
             values.sort_unstable();
             let bins = Bins {
                 count: values.len() as u64,
@@ -181,8 +195,8 @@ mod tests {
             for q in [0.5, 0.95, 0.99] {
                 let rank = ((q * values.len() as f64).ceil() as usize).max(1);
                 let exact = values[rank - 1] as f64;
-                let Offset(found) = bins.quantile(FINE, q).unwrap();
-                prop_assert!((found as f64 - exact).abs() <= exact * 0.0626, "{found} for {exact}");
+                let Offset(found) = bins.quantile(q).unwrap();
+                prop_assert!((found as f64 - exact).abs() <= exact * 0.0079, "{found} for {exact}");
             }
         }
     }

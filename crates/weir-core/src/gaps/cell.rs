@@ -1,69 +1,91 @@
 //! The gap record while its stream runs: atomics with one writer and any number of readers.
 
-use std::sync::atomic::{AtomicU16, AtomicU64, Ordering::Relaxed};
+use std::sync::OnceLock;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicU16, AtomicU64, fence};
 
 use super::GapRecord;
-use super::bins::{Bins, COARSE, FINE};
+use super::bins::{Bins, SCALE};
 
 /// One stream's gaps, written by its relay and read by the pipeline's tick.
 ///
 /// There is one writer, so that a plain load and store does for an addition. A reader may see a
 /// gap in one part and not yet in another; the next reading has it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[repr(C)]
 pub struct GapCell {
-    // The totals side by side: they are touched together, and a stream's memory is cold.
-    itl: Totals,
-    inter_chunk: Totals,
-    itl_bins: [AtomicU16; FINE.len()],
-    inter_chunk_bins: [AtomicU16; COARSE.len()],
-}
-
-impl Default for GapCell {
-    fn default() -> Self {
-        Self {
-            itl: Totals::default(),
-            inter_chunk: Totals::default(),
-            itl_bins: [const { AtomicU16::new(0) }; FINE.len()],
-            inter_chunk_bins: [const { AtomicU16::new(0) }; COARSE.len()],
-        }
-    }
+    itl: Counts,
+    /// From chunk to chunk, once a chunk carried another number of tokens than one. Until then that is the
+    /// same as `itl`.
+    apart: OnceLock<Box<Counts>>,
 }
 
 impl GapCell {
-    /// Adds the gap before a chunk that carried `tokens` tokens (at least one).
+    /// Adds the gap before a chunk that carried `tokens` tokens (at least one). Allocates once: at the first
+    /// chunk with more than one.
+    #[inline]
     pub fn add(&self, gap_ns: u64, tokens: u32) {
-        let tokens = tokens.max(1);
-        let per_token = gap_ns / u64::from(tokens);
-        self.inter_chunk.add(gap_ns, 1);
-        count(&self.inter_chunk_bins[COARSE.index(gap_ns)], 1);
-        self.itl.add(per_token, tokens);
-        count(&self.itl_bins[FINE.index(per_token)], tokens);
+        if tokens <= 1 && self.apart.get().is_none() {
+            self.itl.add(gap_ns, 1);
+        } else {
+            self.add_apart(gap_ns, tokens.max(1));
+        }
+    }
+
+    fn add_apart(&self, gap_ns: u64, tokens: u32) {
+        let apart = match self.apart.get() {
+            Some(apart) => apart,
+            None => self.part(),
+        };
+        apart.add(gap_ns, 1);
+        self.itl.add(gap_ns / u64::from(tokens), tokens);
+    }
+
+    /// From here on the gaps from chunk to chunk are counted apart. They go on from what is true of both.
+    #[cold]
+    fn part(&self) -> &Counts {
+        let apart = self.apart.get_or_init(|| Box::new(self.itl.copy()));
+        // Who sees anything that is counted from here on sees `apart` too: with the other fence.
+        fence(Release);
+        apart
     }
 
     /// The gaps so far.
     pub fn read(&self) -> GapRecord {
-        GapRecord {
-            itl: self.itl.read(&self.itl_bins),
-            inter_chunk: self.inter_chunk.read(&self.inter_chunk_bins),
+        // Before `apart`: where that is not yet seen, this is true of both.
+        let itl = self.itl.read();
+        fence(Acquire);
+        let inter_chunk = match self.apart.get() {
+            Some(apart) => apart.read(),
+            None => itl.clone(),
+        };
+        GapRecord { itl, inter_chunk }
+    }
+}
+
+#[derive(Debug)]
+#[repr(C)]
+struct Counts {
+    // Side by side: they are touched together, and a stream's memory is cold.
+    count: AtomicU64,
+    sum_ns: AtomicU64,
+    max_ns: AtomicU64,
+    /// Of 16 bits, to keep a stream's record small.
+    bins: [AtomicU16; SCALE.len()],
+}
+
+impl Default for Counts {
+    fn default() -> Self {
+        Self {
+            count: AtomicU64::new(0),
+            sum_ns: AtomicU64::new(0),
+            max_ns: AtomicU64::new(0),
+            bins: [const { AtomicU16::new(0) }; SCALE.len()],
         }
     }
 }
 
-/// Bins of 16 bits, to keep a stream's record within 1 KiB.
-fn count(bin: &AtomicU16, times: u32) {
-    let times = u16::try_from(times).unwrap_or(u16::MAX);
-    bin.store(bin.load(Relaxed).saturating_add(times), Relaxed);
-}
-
-#[derive(Debug, Default)]
-struct Totals {
-    count: AtomicU64,
-    sum_ns: AtomicU64,
-    max_ns: AtomicU64,
-}
-
-impl Totals {
+impl Counts {
     fn add(&self, nanos: u64, times: u32) {
         let add = |cell: &AtomicU64, n: u64| cell.store(cell.load(Relaxed).saturating_add(n), Relaxed);
         add(&self.count, times.into());
@@ -71,10 +93,22 @@ impl Totals {
         if nanos > self.max_ns.load(Relaxed) {
             self.max_ns.store(nanos, Relaxed);
         }
+        let bin = &self.bins[SCALE.index(nanos)];
+        let times = u16::try_from(times).unwrap_or(u16::MAX);
+        bin.store(bin.load(Relaxed).saturating_add(times), Relaxed);
     }
 
-    fn read(&self, bins: &[AtomicU16]) -> Bins {
-        let counts = bins.iter().map(|bin| u32::from(bin.load(Relaxed)));
+    fn copy(&self) -> Self {
+        Self {
+            count: self.count.load(Relaxed).into(),
+            sum_ns: self.sum_ns.load(Relaxed).into(),
+            max_ns: self.max_ns.load(Relaxed).into(),
+            bins: std::array::from_fn(|bin| self.bins[bin].load(Relaxed).into()),
+        }
+    }
+
+    fn read(&self) -> Bins {
+        let counts = self.bins.iter().map(|bin| u32::from(bin.load(Relaxed)));
         let mut slots: Vec<(u16, u32)> = (0..).zip(counts).filter(|(_, n)| *n > 0).collect();
         let count = self.count.load(Relaxed);
         restore_saturated(&mut slots, count);
@@ -99,14 +133,32 @@ fn restore_saturated(slots: &mut [(u16, u32)], count: u64) {
 
 #[cfg(test)]
 mod tests {
-    use super::{FINE, GapCell};
+    use super::{GapCell, SCALE};
+    use crate::gaps::Bins;
     use crate::timeline::Offset;
 
     const MS: u64 = 1_000_000;
 
+    fn bin(ms: u64) -> u16 {
+        SCALE.index(ms * MS) as u16
+    }
+
     #[test]
-    fn a_cell_stays_within_one_kibibyte() {
-        assert!(size_of::<GapCell>() <= 1024, "{}", size_of::<GapCell>());
+    fn a_cell_takes_three_kibibytes_and_six_once_parted() {
+        let (cell, apart) = (size_of::<GapCell>(), size_of::<super::Counts>());
+        assert!(cell <= 3 << 10, "{cell}");
+        assert!(cell + apart <= 6 << 10, "{cell} and {apart}");
+    }
+
+    #[test]
+    fn with_one_token_a_chunk_both_are_the_same_bins() {
+        let cell = GapCell::default();
+        cell.add(10 * MS, 1);
+        cell.add(20 * MS, 0);
+        let record = cell.read();
+        assert_eq!(record.itl, record.inter_chunk);
+        assert_eq!(record.itl.slots.as_ref(), [(bin(10), 1), (bin(20), 1)]);
+        assert!(cell.apart.get().is_none());
     }
 
     #[test]
@@ -117,9 +169,10 @@ mod tests {
         let record = cell.read();
         assert_eq!(record.inter_chunk.count, 2);
         assert_eq!(record.inter_chunk.max(), Some(Offset(40 * MS)));
+        assert_eq!(record.inter_chunk.slots.as_ref(), [(bin(10), 1), (bin(40), 1)]);
         assert_eq!(record.itl.count, 5);
         assert_eq!(record.itl.mean(), Some(Offset(10 * MS)));
-        assert_eq!(record.itl.slots.as_ref(), [(FINE.index(10 * MS) as u16, 5)]);
+        assert_eq!(record.itl.slots.as_ref(), [(bin(10), 5)]);
     }
 
     #[test]
@@ -137,13 +190,68 @@ mod tests {
     }
 
     #[test]
+    fn a_difference_across_the_parting_is_what_came_between() {
+        let cell = GapCell::default();
+        for ms in [10, 10, 30] {
+            cell.add(ms * MS, 1);
+        }
+        let earlier = cell.read();
+        cell.add(10 * MS, 1);
+        cell.add(30 * MS, 3);
+        cell.add(40 * MS, 1);
+        let between = cell.read().since(&earlier);
+        let itl =
+            Bins { count: 5, sum_ns: 80 * MS, max_ns: 40 * MS, slots: [(bin(10), 4), (bin(40), 1)].into() };
+        assert_eq!(between.itl, itl);
+        let inter_chunk = Bins {
+            count: 3,
+            sum_ns: 80 * MS,
+            max_ns: 40 * MS,
+            slots: [(bin(10), 1), (bin(30), 1), (bin(40), 1)].into(),
+        };
+        assert_eq!(between.inter_chunk, inter_chunk);
+    }
+
+    /// Whenever a reader looks, what it sees of the gaps from chunk to chunk is what was added: the
+    /// differences of its readings add up, though it may look while the writer parts the bins.
+    #[test]
+    fn readings_add_up_whenever_they_are_made() {
+        for _ in 0..200 {
+            let cell = GapCell::default();
+            let mut seen = GapCell::default().read();
+            let mut slots = std::collections::BTreeMap::<u16, u32>::new();
+            let mut look = || {
+                let now = cell.read();
+                let between = now.since(&seen);
+                between.inter_chunk.slots.iter().for_each(|&(bin, n)| *slots.entry(bin).or_default() += n);
+                seen = now;
+            };
+            std::thread::scope(|scope| {
+                let writer = scope.spawn(|| {
+                    (0..20).for_each(|_| cell.add(10 * MS, 1));
+                    (0..20).for_each(|_| cell.add(40 * MS, 4));
+                });
+                while !writer.is_finished() {
+                    look();
+                }
+            });
+            look();
+            assert_eq!(slots.into_iter().collect::<Vec<_>>(), [(bin(10), 20), (bin(40), 20)]);
+        }
+    }
+
+    #[test]
     fn more_gaps_than_a_bin_holds_are_still_counted() {
         let cell = GapCell::default();
         for _ in 0..70_000 {
             cell.add(MS, 1);
         }
         let record = cell.read();
-        assert_eq!(record.itl.slots.as_ref(), [(FINE.index(MS) as u16, 70_000)]);
+        assert_eq!(record.itl.slots.as_ref(), [(bin(1), 70_000)]);
         assert_eq!(record.itl.mean(), Some(Offset(MS)));
+        cell.add(2 * MS, 2);
+        let record = cell.read();
+        assert_eq!(record.itl.slots.as_ref(), [(bin(1), 70_002)]);
+        assert_eq!(record.inter_chunk.slots.as_ref(), [(bin(1), 70_000), (bin(2), 1)]);
     }
 }

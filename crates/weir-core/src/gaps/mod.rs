@@ -1,13 +1,13 @@
 //! The gaps of one stream: how long it took from one chunk to the next, and per token.
 //!
-//! [`GapCell`] is what the data path writes while the stream runs: at most 1 KiB of atomics with one
-//! writer. [`GapRecord`] is what is read out of it: sparse plain data that can be subtracted,
+//! [`GapCell`] is what the data path writes while the stream runs: at most 6 KiB of atomics with one
+//! writer, and 3 where every chunk carries one token. [`GapRecord`] is what is read out of it: sparse plain data that can be subtracted,
 //! merged and asked for quantiles.
 
 mod bins;
 mod cell;
 
-pub use bins::{Bins, COARSE, FINE, Scale};
+pub use bins::{Bins, SCALE, Scale};
 pub use cell::GapCell;
 
 use serde::{Deserialize, Serialize};
@@ -16,9 +16,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GapRecord {
     /// Time per token: the gap divided by the number of tokens its chunk carried, once per token.
-    /// Where the number is not known the chunk counts as one token. Bins of [`FINE`].
+    /// Where the number is not known the chunk counts as one token.
     pub itl: Bins,
-    /// Time from one chunk to the next, as it came. Bins of [`COARSE`].
+    /// Time from one chunk to the next, as it came.
     pub inter_chunk: Bins,
 }
 

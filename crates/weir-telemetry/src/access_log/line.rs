@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use weir_core::exchange::{Exchange, Output, Stalls, Unpacked};
-use weir_core::gaps::{Bins, COARSE, FINE, Scale};
+use weir_core::gaps::Bins;
 use weir_core::timeline::{Mark, Offset, Timeline};
 use weir_core::trace::TraceId;
 use weir_core::usage::Usage;
@@ -226,8 +226,8 @@ impl<'a> Flow<'a> {
     fn of(output: &'a Output) -> Self {
         Self {
             chunks: output.chunks,
-            itl_s: Spread::of(&output.gaps.itl, FINE, Some(output.itl_basis.as_str())),
-            inter_chunk_s: Spread::of(&output.gaps.inter_chunk, COARSE, None),
+            itl_s: Spread::of(&output.gaps.itl, Some(output.itl_basis.as_str())),
+            inter_chunk_s: Spread::of(&output.gaps.inter_chunk, None),
             stalls: BothStalls {
                 upstream: StallFields::of(&output.upstream_stalls),
                 downstream: StallFields::of(&output.downstream_stalls),
@@ -238,8 +238,8 @@ impl<'a> Flow<'a> {
 }
 
 impl Spread {
-    fn of(bins: &Bins, scale: Scale, basis: Option<&'static str>) -> Option<Self> {
-        let quantile = |q| bins.quantile(scale, q).map(Offset::as_secs_f64);
+    fn of(bins: &Bins, basis: Option<&'static str>) -> Option<Self> {
+        let quantile = |q| bins.quantile(q).map(Offset::as_secs_f64);
         Some(Self {
             mean: bins.mean()?.as_secs_f64(),
             p50: quantile(0.5)?,

@@ -6,13 +6,13 @@ pub(crate) const LATENCY: &[f64] = &[
     5.0, 7.5, 10.0, 15.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0,
 ];
 
-/// Upper bounds for the time per token. Each is an edge of [`weir_core::gaps::FINE`]'s bins.
+/// Upper bounds for the time per token. Each is an edge of [`weir_core::gaps::SCALE`]'s bins.
 pub(crate) const PER_TOKEN: &[f64] = &[
     0.000_5, 0.001, 0.002, 0.003, 0.004, 0.005, 0.008, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04, 0.05, 0.06,
     0.08, 0.1, 0.16, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 51.2,
 ];
 
-/// Upper bounds for the time per chunk. Each is an edge of [`weir_core::gaps::COARSE`]'s bins.
+/// Upper bounds for the time per chunk. Each is an edge of [`weir_core::gaps::SCALE`]'s bins.
 pub(crate) const PER_CHUNK: &[f64] = &[
     0.000_5, 0.001, 0.002, 0.003, 0.005, 0.008, 0.01, 0.016, 0.02, 0.028, 0.04, 0.056, 0.08, 0.112, 0.16,
     0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92,
@@ -35,7 +35,7 @@ pub(crate) const LAG: &[f64] =
     &[0.000_1, 0.000_5, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0];
 
 /// Upper bounds of the durations of GenAI operations, as the conventions advise. Each is an edge of
-/// [`weir_core::gaps::COARSE`]'s bins.
+/// [`weir_core::gaps::SCALE`]'s bins.
 pub(crate) const GENAI_SECONDS: &[f64] =
     &[0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
 

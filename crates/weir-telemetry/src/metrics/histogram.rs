@@ -1,16 +1,13 @@
 //! Histograms: by fixed bounds, and by exponential ones.
 
-use weir_core::gaps::{Bins, FINE, Scale};
+use weir_core::gaps::{Bins, SCALE};
 use weir_core::timeline::Offset;
 
 use super::exemplar::{Exemplar, Witness};
 use super::exponential::{self, Exponential};
 
-/// Bins of [`FINE`] are up to 6.25 % wide: 8 buckets an octave, each 9 % wide, do not claim more.
-const FINE_AS_EXPONENTIAL: i32 = 3;
-
-/// Bins of [`weir_core::gaps::COARSE`] are up to 25 % wide: 2 buckets an octave are each 41 % wide.
-const COARSE_AS_EXPONENTIAL: i32 = 1;
+/// Bins of [`SCALE`] are up to 1.6 % wide: 32 buckets an octave, each 2.2 % wide, do not claim more.
+const BINS_AS_EXPONENTIAL: i32 = 5;
 
 /// Counts by bucket, in two ways: by fixed bounds and, more finely, by exponential ones.
 ///
@@ -36,10 +33,10 @@ impl Histogram {
         Self::at_scale(bounds, exponential::FINEST)
     }
 
-    /// An empty histogram for what is folded in from the bins of `scale`: its exponential buckets are not
-    /// narrower than those.
-    pub(crate) fn of_bins(bounds: &'static [f64], scale: Scale) -> Self {
-        Self::at_scale(bounds, if scale == FINE { FINE_AS_EXPONENTIAL } else { COARSE_AS_EXPONENTIAL })
+    /// An empty histogram for what is folded in from bins: its exponential buckets are not narrower than
+    /// those.
+    pub(crate) fn of_bins(bounds: &'static [f64]) -> Self {
+        Self::at_scale(bounds, BINS_AS_EXPONENTIAL)
     }
 
     fn at_scale(bounds: &'static [f64], scale: i32) -> Self {
@@ -92,16 +89,15 @@ impl Histogram {
     /// a gap of exactly a bound is counted in the bucket above.
     ///
     /// By exponential buckets a bin is counted as a whole where its middle lies. So a gap stands in the
-    /// wrong one of two neighbours if an edge parts it from the middle of its bin, which is at most 3.2 %
-    /// away in bins of [`FINE`] and 12.5 % in those of [`COARSE`]; below 16 and 4 grains of 1/1024 ms
-    /// half a grain. What lies beyond the last edge, 131 s, is counted in the last bin.
-    pub(crate) fn fold(&mut self, bins: &Bins, scale: Scale) {
+    /// wrong one of two neighbours if an edge parts it from the middle of its bin, which is at most 0.8 %
+    /// away; below 64 grains of 1/1024 ms half a grain. What lies beyond the last edge, 131 s, is counted in the last bin.
+    pub(crate) fn fold(&mut self, bins: &Bins) {
         for &(bin, n) in &bins.slots {
             let (bin, n) = (usize::from(bin), u64::from(n));
-            let (edge, next) = (scale.lower_edge(bin), scale.lower_edge(bin + 1));
+            let edge = SCALE.lower_edge(bin);
             let bucket = self.bounds.partition_point(|&bound| nanos(bound) <= edge);
             self.counts[bucket] += n;
-            self.exponential.add(Offset(edge.midpoint(next)).as_secs_f64(), n);
+            self.exponential.add(Offset(SCALE.middle(bin)).as_secs_f64(), n);
         }
         self.sum += Offset(bins.sum_ns).as_secs_f64();
         // The least is not known of bins, and the greatest of all pulses of a stream is its greatest.
@@ -189,13 +185,14 @@ fn nanos(seconds: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use weir_core::gaps::{COARSE, FINE, GapCell, GapRecord};
+    use weir_core::gaps::{GapCell, SCALE};
     use weir_core::timeline::Offset;
 
-    use super::{Exemplar, Histogram, nanos};
+    use super::{BINS_AS_EXPONENTIAL, Exemplar, Histogram, nanos};
     use crate::metrics::bounds::{
         GENAI_SECONDS, GENAI_TOKENS, HTTP_SECONDS, LAG, LATENCY, OVERHEAD, PER_CHUNK, PER_TOKEN, SPEED,
     };
+    use crate::metrics::exponential::MAX_BUCKETS;
 
     #[test]
     fn bounds_rise() {
@@ -207,11 +204,9 @@ mod tests {
 
     #[test]
     fn bounds_of_gaps_are_edges_of_bins() {
-        for (bounds, scale) in [(PER_TOKEN, FINE), (PER_CHUNK, COARSE), (GENAI_SECONDS, COARSE)] {
-            for &bound in bounds {
-                let nanos = nanos(bound);
-                assert_eq!(scale.lower_edge(scale.index(nanos)), nanos, "{bound}");
-            }
+        for &bound in [PER_TOKEN, PER_CHUNK, GENAI_SECONDS].into_iter().flatten() {
+            let nanos = nanos(bound);
+            assert_eq!(SCALE.lower_edge(SCALE.index(nanos)), nanos, "{bound}");
         }
     }
 
@@ -238,14 +233,24 @@ mod tests {
             cell.add(gap, 1);
             one_by_one.observe(Offset(gap).as_secs_f64());
         }
-        let mut folded = Histogram::of_bins(PER_TOKEN, FINE);
-        folded.fold(&cell.read().itl, FINE);
+        let mut folded = Histogram::of_bins(PER_TOKEN);
+        folded.fold(&cell.read().itl);
         assert_eq!(folded.counts, one_by_one.counts);
         assert!((folded.sum() - one_by_one.sum()).abs() < 1e-6);
-        let mut chunks = Histogram::of_bins(PER_CHUNK, COARSE);
-        chunks.fold(&cell.read().inter_chunk, COARSE);
-        assert_eq!(chunks.count(), gaps.len() as u64);
+        let exponential = folded.exponential();
+        assert_eq!(exponential.counts().iter().sum::<u64>(), gaps.len() as u64);
+        assert!(exponential.counts().len() <= MAX_BUCKETS && exponential.scale() < BINS_AS_EXPONENTIAL);
     }
+
+    #[test]
+    fn exponential_buckets_are_not_narrower_than_the_bins() {
+        let bucket = f64::from(-BINS_AS_EXPONENTIAL).exp2().exp2();
+        for bin in 64..SCALE.len() {
+            let width = SCALE.lower_edge(bin + 1) as f64 / SCALE.lower_edge(bin) as f64;
+            assert!(width <= bucket, "{bin}: {width}");
+        }
+    }
+
     #[test]
     fn memory_is_bounded() {
         let mut histogram = Histogram::new(LATENCY);
@@ -259,20 +264,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_folded_gap_stands_in_its_exponential_bucket_or_beside_it(gap in 16_000_u64..131_000_000_000) {
+        fn a_folded_gap_stands_in_its_exponential_bucket_or_beside_it(gap in 62_500_u64..131_000_000_000) {
             let cell = GapCell::default();
             cell.add(gap, 1);
-            let GapRecord { itl, inter_chunk } = cell.read();
-            for (bins, scale) in [(itl, FINE), (inter_chunk, COARSE)] {
-                let mut folded = Histogram::of_bins(PER_TOKEN, scale);
-                folded.fold(&bins, scale);
-                let mut exact = Histogram::of_bins(PER_TOKEN, scale);
-                exact.observe(Offset(gap).as_secs_f64());
-                let (folded, exact) = (folded.exponential(), exact.exponential());
-                prop_assert_eq!(folded.scale(), exact.scale());
-                prop_assert!(folded.offset().abs_diff(exact.offset()) <= 1);
-                prop_assert_eq!(folded.counts(), [1]);
-            }
+            let mut folded = Histogram::of_bins(PER_TOKEN);
+            folded.fold(&cell.read().itl);
+            let mut exact = Histogram::of_bins(PER_TOKEN);
+            exact.observe(Offset(gap).as_secs_f64());
+            let (folded, exact) = (folded.exponential(), exact.exponential());
+            prop_assert_eq!(folded.scale(), exact.scale());
+            prop_assert!(folded.offset().abs_diff(exact.offset()) <= 1);
+            prop_assert_eq!(folded.counts(), [1]);
         }
     }
 }

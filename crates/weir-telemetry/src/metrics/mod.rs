@@ -23,7 +23,6 @@ use std::collections::BTreeMap;
 
 use weir_core::dialect::Dialect;
 use weir_core::exchange::{Exchange, Pulse};
-use weir_core::gaps::{COARSE, FINE};
 use weir_core::observation::Observation;
 use weir_core::page::PageFormat;
 
@@ -119,8 +118,8 @@ impl Metrics {
     fn pulse(&mut self, pulse: &Pulse) {
         let model = self.models.id(pulse.model.as_deref(), true);
         let flow = self.flows.entry(model).or_default();
-        flow.itl.fold(&pulse.gaps.itl, FINE);
-        flow.inter_chunk.fold(&pulse.gaps.inter_chunk, COARSE);
+        flow.itl.fold(&pulse.gaps.itl);
+        flow.inter_chunk.fold(&pulse.gaps.inter_chunk);
         flow.chunks += pulse.chunks;
         flow.tokens += pulse.tokens;
     }
@@ -129,8 +128,8 @@ impl Metrics {
 impl Default for Flow {
     fn default() -> Self {
         Self {
-            itl: Histogram::of_bins(PER_TOKEN, FINE),
-            inter_chunk: Histogram::of_bins(PER_CHUNK, COARSE),
+            itl: Histogram::of_bins(PER_TOKEN),
+            inter_chunk: Histogram::of_bins(PER_CHUNK),
             chunks: 0,
             tokens: 0,
         }

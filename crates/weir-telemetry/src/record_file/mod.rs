@@ -3,6 +3,7 @@
 //! The first line says in which form the lines that follow are. A process that starts on an
 //! existing file adds another such line and goes on behind it.
 
+mod form1;
 mod reader;
 
 pub use reader::{RecordError, Records, read_records};
@@ -20,7 +21,7 @@ use crate::line_writer::LineWriter;
 use crate::recorder::Recorder;
 
 /// The form of the lines. It changes when a reader of the old form would misread the new one.
-pub const FORM: u32 = 1;
+pub const FORM: u32 = 2;
 
 /// The line before the observations.
 #[derive(Debug, Serialize, Deserialize)]

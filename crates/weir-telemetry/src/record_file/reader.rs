@@ -4,8 +4,10 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
+use serde::de::Error as _;
 use weir_core::observation::Observation;
 
+use super::form1::{self, FORM_1};
 use super::{FORM, Header};
 
 /// No line that Weir writes comes near this.
@@ -45,7 +47,7 @@ impl std::fmt::Display for RecordError {
             Self::Io(error) => write!(f, "cannot read: {error}"),
             Self::NoHeader => f.write_str("line 1 is not the header of a record file"),
             Self::UnknownForm { line, form } => {
-                write!(f, "line {line}: records of form {form}; known is form {FORM}")
+                write!(f, "line {line}: records of form {form}; known are {FORM_1} to {FORM}")
             }
             Self::Broken { line, error } => write!(f, "line {line}: not an observation: {error}"),
             Self::TooLong { line } => write!(f, "line {line}: longer than {MAX_LINE} bytes"),
@@ -58,7 +60,7 @@ impl std::error::Error for RecordError {}
 /// Opens a record file, and reads its header.
 pub fn read_records(path: &Path) -> Result<Records, RecordError> {
     let file = BufReader::new(File::open(path).map_err(RecordError::Io)?);
-    let mut records = Records { file, line: 0, text: Vec::new(), cut: None, over: false };
+    let mut records = Records { file, form: FORM, line: 0, text: Vec::new(), cut: None, over: false };
     records.next_line()?;
     match records.header() {
         Some(header) => records.check(&header)?,
@@ -71,6 +73,8 @@ pub fn read_records(path: &Path) -> Result<Records, RecordError> {
 #[derive(Debug)]
 pub struct Records {
     file: BufReader<File>,
+    /// That of the last header.
+    form: u32,
     line: u64,
     text: Vec<u8>,
     cut: Option<u64>,
@@ -108,11 +112,21 @@ impl Records {
         serde_json::from_slice(&self.text).ok()
     }
 
-    fn check(&self, header: &Header) -> Result<(), RecordError> {
-        match header.weir_record {
-            FORM => Ok(()),
+    fn check(&mut self, header: &Header) -> Result<(), RecordError> {
+        self.form = header.weir_record;
+        match self.form {
+            FORM_1..=FORM => Ok(()),
             form => Err(RecordError::UnknownForm { line: self.line, form }),
         }
+    }
+
+    fn parse(&self) -> Result<Observation, serde_json::Error> {
+        let observation = serde_json::from_slice(&self.text)?;
+        if self.form != FORM_1 {
+            return Ok(observation);
+        }
+        let refused = || serde_json::Error::custom("no kind of observation of form 1");
+        form1::today(observation).ok_or_else(refused)
     }
 
     /// The observation of the line that was read; nothing for a line that holds none.
@@ -120,7 +134,7 @@ impl Records {
         if self.text.is_empty() {
             return Ok(None);
         }
-        match serde_json::from_slice(&self.text) {
+        match self.parse() {
             Ok(observation) => {
                 // Only its newline is missing.
                 self.cut = None;
@@ -165,14 +179,14 @@ mod tests {
     use std::io::Write;
 
     use tempfile::NamedTempFile;
-    use weir_core::exchange::{ExchangeId, Pulse};
-    use weir_core::gaps::GapRecord;
-    use weir_core::observation::Observation;
+    use weir_core::exchange::{ExchangeId, Pulse, WallTime};
+    use weir_core::gaps::{GapRecord, SCALE};
+    use weir_core::observation::{Landmark, LandmarkEvent, Observation, Tick};
     use weir_core::timeline::{Offset, Stamp};
 
     use super::{RecordError, read_records};
 
-    const HEADER: &str = "{\"weir_record\":1,\"version\":\"0.1.0\",\"later\":true}\n";
+    const HEADER: &str = "{\"weir_record\":2,\"version\":\"0.1.0\",\"later\":true}\n";
 
     fn pulse(id: u64) -> Observation {
         Observation::Pulse(Box::new(Pulse {
@@ -229,9 +243,9 @@ mod tests {
 
     #[test]
     fn unknown_forms_and_other_files_are_refused() {
-        let later = HEADER.replace(":1,", ":2,");
+        let later = HEADER.replace(":2,", ":3,");
         let refused = read_records(file(&later).path()).unwrap_err();
-        assert!(matches!(refused, RecordError::UnknownForm { line: 1, form: 2 }));
+        assert!(matches!(refused, RecordError::UnknownForm { line: 1, form: 3 }));
         for other in ["", "\n", "hello\n", &line(1)] {
             let refused = read_records(file(other).path()).unwrap_err();
             assert!(matches!(refused, RecordError::NoHeader), "{other}");
@@ -240,6 +254,54 @@ mod tests {
         let read: Vec<_> = read_records(file.path()).unwrap().collect();
         assert_eq!(read.len(), 2);
         let told = read[1].as_ref().unwrap_err().to_string();
-        assert_eq!(told, "line 3: records of form 2; known is form 1");
+        assert_eq!(told, "line 3: records of form 3; known are 1 to 2");
+    }
+
+    /// A pulse as form 1 has it: 20 ms a token, 40 ms a chunk.
+    const OLD: &str = "{\"kind\":\"pulse\",\"id\":1,\"at\":7,\"model\":\"m\",\"first_token\":null,\"chunks\":2,\"tokens\":4,\
+        \"gaps\":{\"itl\":{\"count\":4,\"sum_ns\":80000000,\"max_ns\":20000000,\"slots\":[[180,4]]},\
+        \"inter_chunk\":{\"count\":2,\"sum_ns\":80000000,\"max_ns\":40000000,\"slots\":[[57,2]]}},\"silence\":5}\n";
+
+    fn slots(observation: &Observation) -> [Vec<(u16, u32)>; 2] {
+        let Observation::Pulse(pulse) = observation else { panic!("{observation:?}") };
+        [pulse.gaps.itl.slots.to_vec(), pulse.gaps.inter_chunk.slots.to_vec()]
+    }
+
+    #[test]
+    fn the_form_in_force_is_that_of_the_last_header() {
+        let first = HEADER.replace(":2,", ":1,");
+        let file = file(&format!("{first}{OLD}{HEADER}{OLD}{first}{OLD}"));
+        let read: Vec<_> = read_records(file.path()).unwrap().map(Result::unwrap).collect();
+        // The middles of 20 to 21 ms and of 40 to 48 ms.
+        let middle = |ns| SCALE.index(ns) as u16;
+        let converted = [vec![(middle(20_500_000), 4)], vec![(middle(44_000_000), 2)]];
+        assert_eq!(slots(&read[0]), converted);
+        assert_eq!(slots(&read[1]), [vec![(180, 4)], vec![(57, 2)]]);
+        assert_eq!(slots(&read[2]), converted);
+        let Observation::Pulse(pulse) = &read[0] else { panic!() };
+        let gaps = &pulse.gaps;
+        assert_eq!((gaps.itl.count, gaps.itl.sum_ns, gaps.itl.max_ns), (4, 80_000_000, 20_000_000));
+        assert_eq!(gaps.itl.quantile(0.5), Some(Offset(20_000_000)), "not above the greatest");
+    }
+
+    #[test]
+    fn ticks_and_landmarks_are_of_form_2_alone() {
+        let tick = Observation::Tick(Box::new(Tick { at: Stamp(7), ..Tick::default() }));
+        let landmark = Observation::Landmark(Box::new(Landmark {
+            at: Stamp(8),
+            wall: WallTime(9),
+            event: LandmarkEvent::Started,
+            detail: "0.1.0".into(),
+        }));
+        let lines: String =
+            [&tick, &landmark].iter().map(|told| serde_json::to_string(told).unwrap() + "\n").collect();
+        let first = HEADER.replace(":2,", ":1,");
+        let file = file(&format!("{HEADER}{lines}{first}{lines}{}", line(1)));
+        let read: Vec<_> = read_records(file.path()).unwrap().collect();
+        assert_eq!(read.len(), 5);
+        assert_eq!([read[0].as_ref().unwrap(), read[1].as_ref().unwrap()], [&tick, &landmark]);
+        assert!(matches!(&read[2], Err(RecordError::Broken { line: 5, .. })));
+        assert!(matches!(&read[3], Err(RecordError::Broken { line: 6, .. })));
+        assert_eq!(read[4].as_ref().unwrap(), &pulse(1));
     }
 }

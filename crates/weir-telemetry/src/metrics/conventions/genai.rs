@@ -2,7 +2,6 @@
 
 use weir_core::dialect::Dialect;
 use weir_core::exchange::Exchange;
-use weir_core::gaps::COARSE;
 use weir_core::timeline::Mark;
 use weir_core::usage::{Provenance, Usage};
 
@@ -102,8 +101,8 @@ impl GenAi {
             self.first_chunk.of(key, seconds).observe(first.as_secs_f64());
         }
         if let Some(output) = exchange.answer.output.as_ref().filter(|output| !output.gaps.is_empty()) {
-            let per_chunk = self.per_chunk.of(key, || Histogram::of_bins(GENAI_SECONDS, COARSE));
-            per_chunk.fold(&output.gaps.inter_chunk, COARSE);
+            let per_chunk = self.per_chunk.of(key, || Histogram::of_bins(GENAI_SECONDS));
+            per_chunk.fold(&output.gaps.inter_chunk);
         }
     }
 

@@ -4,7 +4,6 @@ use opentelemetry_proto::tonic::trace::v1::Span;
 use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
 use weir_core::dialect::Dialect;
 use weir_core::exchange::Exchange;
-use weir_core::gaps::FINE;
 use weir_core::setting::{Setting, SettingName};
 use weir_core::timeline::{Mark, Offset};
 use weir_core::usage::Usage;
@@ -147,8 +146,8 @@ fn measured(exchange: &Exchange, list: &mut Attributes) {
     let Some(output) = &exchange.answer.output else { return };
     list.count("weir.chunks", output.chunks);
     list.some_number("weir.itl.mean", seconds(output.gaps.itl.mean()));
-    list.some_number("weir.itl.p50", seconds(output.gaps.itl.quantile(FINE, 0.5)));
-    list.some_number("weir.itl.p95", seconds(output.gaps.itl.quantile(FINE, 0.95)));
+    list.some_number("weir.itl.p50", seconds(output.gaps.itl.quantile(0.5)));
+    list.some_number("weir.itl.p95", seconds(output.gaps.itl.quantile(0.95)));
     list.some_number("weir.itl.max", seconds(output.gaps.itl.max()));
     for (name, stalls) in [("upstream", &output.upstream_stalls), ("downstream", &output.downstream_stalls)] {
         if stalls.count > 0 {

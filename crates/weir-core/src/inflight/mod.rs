@@ -61,6 +61,8 @@ pub struct Live {
     chunks: AtomicU64,
     tokens: AtomicU64,
     first_token: AtomicU64,
+    /// When it was admitted, and then when its response head came.
+    moved: AtomicU64,
     last_byte: AtomicU64,
     /// Bytes were read that the client has not taken yet: it is the client that is waited for.
     untaken: AtomicBool,
@@ -83,6 +85,7 @@ impl Live {
             chunks: AtomicU64::new(0),
             tokens: AtomicU64::new(0),
             first_token: AtomicU64::new(ABSENT),
+            moved: AtomicU64::new(0),
             last_byte: AtomicU64::new(ABSENT),
             untaken: AtomicBool::new(false),
             gaps: OnceLock::new(),
@@ -145,6 +148,11 @@ impl Live {
         self.phase.store(phase as u8, Relaxed);
     }
 
+    /// It was admitted at `at`, or its response head came: any silence begins after that.
+    pub fn moved(&self, at: Offset) {
+        self.moved.store(at.0, Relaxed);
+    }
+
     /// Bytes of the answer came at `at`.
     pub fn byte(&self, at: Offset) {
         self.last_byte.store(at.0, Relaxed);
@@ -193,6 +201,7 @@ impl Live {
             chunks: self.chunks.load(Relaxed),
             tokens: self.tokens.load(Relaxed),
             first_token: offset(&self.first_token),
+            moved: Offset(self.moved.load(Relaxed)),
             last_byte: offset(&self.last_byte),
             silent_side: if self.untaken.load(Relaxed) { Side::Downstream } else { Side::Upstream },
         }
@@ -225,16 +234,19 @@ pub struct LiveReading {
     pub tokens: u64,
     /// When the first chunk of output came.
     pub first_token: Option<Offset>,
-    /// When the last bytes of the answer came.
+    /// When it was admitted, and then when its response head came; zero before.
+    pub moved: Offset,
+    /// When the last bytes of the answer's body came.
     pub last_byte: Option<Offset>,
     /// Who is to move next.
     pub silent_side: Side,
 }
 
 impl LiveReading {
-    /// How long nothing has come from the upstream, seen at `now`.
+    /// How long nothing has come from the upstream, seen at `now`; before its response head, since it was
+    /// admitted, and before that since the request came.
     pub fn silence(&self, now: Stamp) -> Offset {
-        now.since(self.received.plus(self.last_byte.unwrap_or_default()))
+        now.since(self.received.plus(self.last_byte.unwrap_or(self.moved).max(self.moved)))
     }
 }
 
@@ -369,37 +381,4 @@ impl Drop for Listed {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::{Inflight, Phase};
-    use crate::dialect::Dialect;
-    use crate::exchange::ExchangeId;
-    use crate::timeline::{Offset, Stamp};
-
-    #[test]
-    fn a_full_table_counts_whom_it_cannot_list() {
-        let inflight = Arc::new(Inflight::new(1));
-        let first = inflight.enter(ExchangeId(1), Stamp(0), Dialect::Chat);
-        let second = inflight.enter(ExchangeId(2), Stamp(0), Dialect::Chat);
-        assert_eq!((inflight.len(), inflight.unseen()), (1, 1));
-        drop(second);
-        assert_eq!(inflight.len(), 1);
-        drop(first);
-        assert!(inflight.is_empty());
-        let _third = inflight.enter(ExchangeId(3), Stamp(0), Dialect::Chat);
-        assert_eq!((inflight.len(), inflight.unseen()), (1, 1));
-    }
-
-    #[test]
-    fn the_longest_silence_comes_first() {
-        let inflight = Arc::new(Inflight::new(8));
-        let talking = inflight.enter(ExchangeId(1), Stamp(0), Dialect::Chat);
-        let silent = inflight.enter(ExchangeId(2), Stamp(0), Dialect::Chat);
-        silent.byte(Offset(10));
-        talking.byte(Offset(90));
-        talking.chunk(Offset(90), 1, 1);
-        let order: Vec<_> = inflight.by_silence(Stamp(100)).iter().map(|r| (r.id.0, r.phase)).collect();
-        assert_eq!(order, [(2, Phase::Queued), (1, Phase::Decode)]);
-    }
-}
+mod tests;
