@@ -7,7 +7,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::exchange::{Exchange, HttpVersion, Output, Unpacked};
-use weir_core::gaps::COARSE;
+use weir_core::gaps::SCALE;
 use weir_core::timeline::{Mark, Offset};
 
 use crate::time::Moment;
@@ -180,7 +180,7 @@ fn came_at_once(exchange: &Exchange, output: &Output) -> bool {
 /// Most gaps are nothing, and the others are pauses.
 fn is_coalesced(output: &Output) -> bool {
     let gaps = &output.gaps.inter_chunk;
-    let together = COARSE.index(TOGETHER_NS);
+    let together = SCALE.index(TOGETHER_NS);
     let tiny: u64 =
         gaps.slots.iter().filter(|slot| usize::from(slot.0) < together).map(|slot| u64::from(slot.1)).sum();
     let pauses = gaps.count.saturating_sub(tiny);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use weir_core::gaps::{Bins, FINE};
+use weir_core::gaps::{Bins, SCALE};
 use weir_core::timeline::Offset;
 
 /// A limit that lies on the edge of a bin. Gaps below it are good, so that one of exactly the limit is bad.
@@ -15,10 +15,10 @@ impl EdgeLimit {
     /// The edge that lies nearest to the limit; of two that lie as near, the stricter.
     pub(super) fn nearest(limit: Duration) -> Self {
         let nanos = Offset::from(limit).0;
-        let bin = FINE.index(nanos);
-        let below = nanos.saturating_sub(FINE.lower_edge(bin));
+        let bin = SCALE.index(nanos);
+        let below = nanos.saturating_sub(SCALE.lower_edge(bin));
         // The last bin has no upper edge: what lies in it is all alike.
-        let above = (bin + 1 < FINE.len()).then(|| FINE.lower_edge(bin + 1) - nanos);
+        let above = (bin + 1 < SCALE.len()).then(|| SCALE.lower_edge(bin + 1) - nanos);
         // A limit of nothing at all would make every gap bad: the first edge is the least one.
         let up = above.is_some_and(|above| above < below) || bin == 0;
         Self { first_bad: u16::try_from(bin + usize::from(up)).unwrap_or(u16::MAX) }
@@ -26,7 +26,7 @@ impl EdgeLimit {
 
     /// The limit that holds in fact.
     pub(super) fn effective(self) -> Duration {
-        Duration::from_nanos(FINE.lower_edge(self.first_bad.into()))
+        Duration::from_nanos(SCALE.lower_edge(self.first_bad.into()))
     }
 
     /// How many gaps are good, and how many are bad.
@@ -45,7 +45,7 @@ mod tests {
 
     use weir_core::gaps::GapCell;
 
-    use super::{EdgeLimit, FINE};
+    use super::{EdgeLimit, SCALE};
 
     const MS: u64 = 1_000_000;
 
@@ -62,8 +62,8 @@ mod tests {
 
     #[test]
     fn a_limit_between_edges_moves_to_the_nearer_and_tells_so() {
-        let bin = FINE.index(100 * MS);
-        let (from, to) = (FINE.lower_edge(bin), FINE.lower_edge(bin + 1));
+        let bin = SCALE.index(100 * MS);
+        let (from, to) = (SCALE.lower_edge(bin), SCALE.lower_edge(bin + 1));
         let effective = |nanos| EdgeLimit::nearest(Duration::from_nanos(nanos)).effective().as_nanos() as u64;
         let middle = from + (to - from) / 2;
         assert_eq!(effective(from + 1), from);
@@ -76,6 +76,6 @@ mod tests {
     fn limits_beyond_the_bins_move_to_their_ends() {
         assert_eq!(EdgeLimit::nearest(Duration::ZERO).first_bad, 1);
         let last = EdgeLimit::nearest(Duration::from_secs(86_400));
-        assert_eq!(usize::from(last.first_bad), FINE.len() - 1);
+        assert_eq!(usize::from(last.first_bad), SCALE.len() - 1);
     }
 }
