@@ -23,7 +23,7 @@ use super::track::SLOT_S;
 /// What the windows may hold, and since when.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WindowsConfig {
-    /// Bytes that all series may hold together. The series over all is held in any case (about 0.1 MB
+    /// Bytes that all series may hold together; the slack of lists may pass it by an eighth. The series over all is held in any case (about 0.1 MB
     /// without its bins).
     pub memory: usize,
     /// Models told apart, beside `unknown` and `other`; upstreams likewise.
