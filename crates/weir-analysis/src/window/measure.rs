@@ -1,0 +1,74 @@
+//! What is measured of each exchange or gap, and in which unit.
+
+use super::grid;
+
+/// What there is a distribution of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Measure {
+    Ttft,
+    UpstreamTtft,
+    Itl,
+    InterChunk,
+    Tpot,
+    Tps,
+    E2e,
+    QueueWait,
+    InputTokens,
+    OutputTokens,
+}
+
+impl Measure {
+    /// How many there are.
+    pub(super) const COUNT: usize = 10;
+
+    /// What its raw values mean.
+    pub(super) const fn unit(self) -> Unit {
+        match self {
+            Self::Tps => Unit::Rate,
+            Self::InputTokens | Self::OutputTokens => Unit::Tokens,
+            _ => Unit::Time,
+        }
+    }
+}
+
+/// What the raw values of a histogram mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unit {
+    /// Nanoseconds; a grain is 1/1024 ms.
+    Time,
+    /// Tokens; each is a grain.
+    Tokens,
+    /// Millionths of a token a second; a grain is 1/1024 token a second.
+    Rate,
+}
+
+impl Unit {
+    /// The bin of a raw value.
+    pub(super) const fn bin(self, raw: u64) -> u16 {
+        grid::bin(match self {
+            Self::Time => raw.saturating_mul(128) / 125_000,
+            Self::Tokens => raw,
+            Self::Rate => raw.saturating_mul(16) / 15_625,
+        })
+    }
+
+    /// The middle of a bin, in seconds, tokens or tokens a second. Tokens are whole: a bin of one is
+    /// that number.
+    pub(super) fn middle(self, bin: u16) -> f64 {
+        let (first, width) = grid::extent(bin);
+        match self {
+            Self::Time => (first as f64 + width as f64 / 2.0) / 1_024_000.0,
+            Self::Tokens => first as f64 + (width - 1) as f64 / 2.0,
+            Self::Rate => (first as f64 + width as f64 / 2.0) / 1_024.0,
+        }
+    }
+
+    /// A raw value, in seconds, tokens or tokens a second.
+    pub(super) fn told(self, raw: f64) -> f64 {
+        match self {
+            Self::Time => raw / 1e9,
+            Self::Tokens => raw,
+            Self::Rate => raw / 1e6,
+        }
+    }
+}
