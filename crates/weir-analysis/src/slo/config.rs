@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::window::goodput::LatencyLimits;
+
 /// One SLO: which events are good, and what share of them has to be.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SloConfig {
@@ -115,33 +117,17 @@ fn round(value: f64) -> f64 {
     (value * 1e6).round() / 1e6
 }
 
-/// The limits that an exchange has to keep to be good in every way: the strictest of each kind that is asked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LatencyLimits {
-    /// Time to first token.
-    pub ttft: Option<Duration>,
-    /// Gap between tokens, as asked.
-    pub itl: Option<Duration>,
-    /// Time per output token.
-    pub tpot: Option<Duration>,
-    /// End to end.
-    pub e2e: Option<Duration>,
-    /// The wait for admission.
-    pub queue_wait: Option<Duration>,
-}
-
-impl LatencyLimits {
-    pub(super) fn tighten(&mut self, objective: Objective) {
-        let (place, limit) = match objective {
-            Objective::Ttft(limit) => (&mut self.ttft, limit),
-            Objective::Itl(limit) => (&mut self.itl, limit),
-            Objective::Tpot(limit) => (&mut self.tpot, limit),
-            Objective::E2e(limit) => (&mut self.e2e, limit),
-            Objective::QueueWait(limit) => (&mut self.queue_wait, limit),
-            Objective::ErrorRate | Objective::Availability => return,
-        };
-        *place = Some(place.map_or(limit, |present| present.min(limit)));
-    }
+/// Takes an objective's limit in where it is the strictest of its kind.
+pub(super) fn tighten(limits: &mut LatencyLimits, objective: Objective) {
+    let (place, limit) = match objective {
+        Objective::Ttft(limit) => (&mut limits.ttft, limit),
+        Objective::Itl(limit) => (&mut limits.itl, limit),
+        Objective::Tpot(limit) => (&mut limits.tpot, limit),
+        Objective::E2e(limit) => (&mut limits.e2e, limit),
+        Objective::QueueWait(limit) => (&mut limits.queue_wait, limit),
+        Objective::ErrorRate | Objective::Availability => return,
+    };
+    *place = Some(place.map_or(limit, |present| present.min(limit)));
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ mod slos;
 
 pub use burn::BurnWindow;
 pub use classes::{AllowedShares, ErrorClass, ErrorClasses};
-pub use config::{LatencyLimits, Objective, SloConfig};
+pub use config::{Objective, SloConfig};
 pub use sides::OwnRefusals;
 pub use slos::{Slos, Uncounted};
 pub use status::SloStatus;

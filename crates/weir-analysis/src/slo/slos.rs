@@ -5,13 +5,14 @@ use weir_core::exchange::{Exchange, Pulse};
 use super::budget::{Budget, Periods};
 use super::burn::BurnWindow;
 use super::classes::{AllowedShares, ClassCounts, ErrorClasses};
-use super::config::{LatencyLimits, SloConfig};
+use super::config::{SloConfig, tighten};
 use super::event::Judged;
 use super::keep::{Kept, restore};
 use super::sides::OwnRefusals;
 use super::status::SloStatus;
 use crate::saved::{Row, SavedRow};
 use crate::time::Moment;
+use crate::window::goodput::LatencyLimits;
 
 /// Every SLO with its budget, and the classes of errors.
 ///
@@ -114,7 +115,7 @@ impl Slos {
     pub fn latency_limits(&self, model: Option<&str>) -> LatencyLimits {
         let mut limits = LatencyLimits::default();
         for config in self.slos.iter().map(|slo| &slo.budget.config).filter(|config| config.covers(model)) {
-            limits.tighten(config.objective);
+            tighten(&mut limits, config.objective);
         }
         limits
     }

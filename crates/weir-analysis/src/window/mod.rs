@@ -11,7 +11,6 @@ mod budget;
 mod counts;
 mod ended;
 mod figures;
-mod gaps;
 pub mod goodput;
 mod grid;
 mod histogram;

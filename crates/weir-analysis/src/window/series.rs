@@ -104,7 +104,7 @@ impl Series {
         self.tracks[measure as usize].open().record(measure.unit().bin(raw), raw, budget);
     }
 
-    /// Records gaps in the open slot: `folded` is what [`super::gaps::folded`] makes of them.
+    /// Records gaps in the open slot: `folded` are their bins, which are those of this grid.
     pub(super) fn record_gaps(
         &mut self,
         measure: Measure,

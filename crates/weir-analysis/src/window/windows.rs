@@ -1,7 +1,6 @@
 //! All series, and what is recorded in them.
 
 use weir_core::exchange::{Exchange, Pulse};
-use weir_core::gaps::{COARSE, FINE};
 use weir_core::inflight::Phase;
 use weir_core::observation::Tick;
 
@@ -12,7 +11,6 @@ use super::budget::{Budget, Memory};
 use super::counts::{Count, Ring};
 use super::ended::Ended;
 use super::figures::Figures;
-use super::gaps;
 use super::goodput::GoodputVerdict;
 use super::measure::Measure;
 use super::registry::Registry;
@@ -83,12 +81,11 @@ impl Windows {
         let upstream = pulse.upstream.as_deref();
         self.each(pulse.model.as_deref(), upstream, pulse.tokens > 0, |series, budget| {
             series.count(at, Count::OutputTokens, pulse.tokens);
-            for (measure, bins, scale) in [
-                (Measure::Itl, &pulse.gaps.itl, FINE),
-                (Measure::InterChunk, &pulse.gaps.inter_chunk, COARSE),
-            ] {
+            let gaps = [(Measure::Itl, &pulse.gaps.itl), (Measure::InterChunk, &pulse.gaps.inter_chunk)];
+            for (measure, bins) in gaps {
                 if bins.count > 0 {
-                    series.record_gaps(measure, bins, gaps::folded(bins, scale), budget);
+                    // The grid is that of the gaps' bins, and goes on where those end.
+                    series.record_gaps(measure, bins, bins.slots.iter().copied(), budget);
                 }
             }
         });
