@@ -48,7 +48,7 @@ async fn a_second_process_goes_on_in_the_same_record() {
     }
     assert_eq!(recorded(&record).len(), 4);
     let text = std::fs::read_to_string(&record).unwrap();
-    assert!(text.starts_with("{\"weir_record\":1,\"version\":\""), "{text}");
+    assert!(text.starts_with("{\"weir_record\":2,\"version\":\""), "{text}");
     assert_eq!(text.lines().count(), 6);
 }
 
