@@ -75,6 +75,7 @@ fn exchange(dice: &mut Dice, model: &str) -> Exchange {
             choices: 1,
             bytes: 10,
             settings: Box::default(),
+            prompt_hash: None,
             caller: Caller::default(),
         },
         upstream: "default".into(),

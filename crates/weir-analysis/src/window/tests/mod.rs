@@ -68,6 +68,7 @@ fn exchange(model: &str, first: u64, last: u64, tokens: u64) -> Exchange {
             choices: 1,
             bytes: 10,
             settings: Box::default(),
+            prompt_hash: None,
             caller: Caller::default(),
         },
         upstream: "default".into(),
