@@ -37,6 +37,7 @@ impl Regulator {
         self.write(&wanted)
     }
 
+    #[cfg(test)]
     /// Lowers a limit until `who` releases it. Says which limits changed.
     pub(crate) fn throttle(&self, who: &str, throttle: Throttle) -> Vec<String> {
         let mut wanted = self.wanted();
@@ -44,6 +45,7 @@ impl Regulator {
         self.write(&wanted)
     }
 
+    #[cfg(test)]
     /// Has a model served by another until `who` releases it.
     pub(crate) fn fall_back(&self, who: &str, fallback: Fallback) {
         let mut wanted = self.wanted();
@@ -51,6 +53,7 @@ impl Regulator {
         self.write(&wanted);
     }
 
+    #[cfg(test)]
     /// Takes back what `who` asked for. Says which limits changed.
     pub(crate) fn release(&self, who: &str) -> Vec<String> {
         let mut wanted = self.wanted();

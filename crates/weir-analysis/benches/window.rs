@@ -10,7 +10,7 @@ use std::time::Duration;
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use weir_analysis::scope::Window;
 use weir_analysis::time::Moment;
-use weir_analysis::window::goodput::{GoodputVerdict, LatencyLimits};
+use weir_analysis::window::goodput::{Judgement, LatencyLimits};
 use weir_analysis::window::{Windows, WindowsConfig};
 use weir_core::dialect::Dialect;
 use weir_core::exchange::{
@@ -136,7 +136,7 @@ fn hour(models: usize, rate: u64, memory: usize) -> Windows {
         for (exchanges, pulses) in &stock {
             for _ in 0..rate {
                 nth += 7;
-                windows.exchange(&exchanges[nth % exchanges.len()], now, GoodputVerdict::default());
+                windows.exchange(&exchanges[nth % exchanges.len()], now, Judgement::default());
                 for n in 0..4 {
                     windows.pulse(&pulses[(nth * 4 + n) % pulses.len()], now);
                 }
@@ -167,7 +167,7 @@ fn record(c: &mut Criterion) {
             let met = limits.verdict(exchange);
             // A thousand a second.
             let now = begun.plus(Duration::from_millis(nth as u64));
-            windows.exchange(black_box(exchange), now, GoodputVerdict { met, counts: true });
+            windows.exchange(black_box(exchange), now, Judgement { met, counts: true, error: Some(false) });
         });
     });
     c.bench_function("window/pulse of 50 gaps", |b| {
@@ -199,7 +199,7 @@ fn close(c: &mut Criterion, models: usize, rate: u64, windows: Windows) {
         let mut windows = windows.borrow_mut();
         for name in &names {
             for _ in 0..5 * rate {
-                windows.exchange(&exchange(&mut dice, name), now(), GoodputVerdict::default());
+                windows.exchange(&exchange(&mut dice, name), now(), Judgement::default());
                 windows.pulse(&pulse(&mut dice, name), now());
             }
         }

@@ -9,6 +9,7 @@ pub mod cost;
 #[cfg(test)]
 mod fixture;
 pub mod landmarks;
+pub mod observatory;
 pub mod progress;
 pub mod queue;
 pub mod saved;

@@ -7,7 +7,10 @@ use crate::buffering::Buffering;
 use crate::landmarks::MarkedMoment;
 use crate::progress::Progress;
 use crate::queue::LaneStatus;
+use crate::scope::{Scope, Window};
+use crate::slo::{ErrorClasses, SloStatus};
 use crate::time::Moment;
+use crate::window::{Figures, Memory, Sparklines};
 
 /// The form of the snapshot. It changes when a reader of the old form would misread the new one; fields
 /// may be added without that.
@@ -22,6 +25,14 @@ pub struct Snapshot {
     pub at: Moment,
     /// When Weir started, in nanoseconds since the Unix epoch.
     pub started: Moment,
+    /// Figures of windows that have any: of everything first, then by model, then by upstream.
+    pub figures: Vec<ScopeFigures>,
+    /// The last hour of everything, as lines to be drawn.
+    pub history: Option<Sparklines>,
+    /// How SLOs stand, in the order of configuration.
+    pub slos: Vec<SloStatus>,
+    /// Errors by class.
+    pub error_classes: ErrorClasses,
     /// The lanes of admission: Little's law, utilisation, and what their queues do.
     pub lanes: Vec<LaneStatus>,
     /// What is in flight, and whether it gets anywhere.
@@ -30,4 +41,18 @@ pub struct Snapshot {
     pub buffering: Vec<Buffering>,
     /// What happened to Weir itself, the newest first.
     pub landmarks: Vec<MarkedMoment>,
+    /// What the windows hold.
+    pub memory: Memory,
+}
+
+/// Figures of one window of one scope.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ScopeFigures {
+    /// What they are figures of.
+    pub scope: Scope,
+    /// Over which window.
+    pub window: Window,
+    /// The figures.
+    #[serde(flatten)]
+    pub figures: Figures,
 }

@@ -33,7 +33,7 @@ impl<'a> Judged<'a> {
             }
             Objective::E2e(limit) => self.e2e(limit),
             Objective::QueueWait(limit) => self.queue_wait(limit),
-            Objective::ErrorRate => self.sides.error_rate.event(self.own),
+            Objective::ErrorRate => self.error_rate(),
             Objective::Availability => self.availability(),
         }
     }
@@ -41,6 +41,11 @@ impl<'a> Judged<'a> {
     /// The event that it is for availability.
     pub(super) const fn availability(&self) -> Option<Event> {
         self.sides.availability.event(self.own)
+    }
+
+    /// The event that it is for the error rate.
+    pub(super) const fn error_rate(&self) -> Option<Event> {
+        self.sides.error_rate.event(self.own)
     }
 
     /// A stream whose first token never came is bad if the server's side failed it, and if its client left

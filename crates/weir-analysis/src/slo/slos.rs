@@ -8,7 +8,7 @@ use super::classes::{AllowedShares, ClassCounts, ErrorClasses};
 use super::config::{SloConfig, tighten};
 use super::event::Judged;
 use super::keep::{Kept, restore};
-use super::sides::OwnRefusals;
+use super::sides::{Event, OwnRefusals};
 use super::status::SloStatus;
 use crate::saved::{Row, SavedRow};
 use crate::time::Moment;
@@ -124,6 +124,12 @@ impl Slos {
     /// and clients that left, do not.
     pub fn counts_for_goodput(&self, exchange: &Exchange) -> bool {
         Judged::new(exchange, self.own).availability().is_some()
+    }
+
+    /// Whether an exchange was an error, by the rule of the error rate. Absent: it does not count.
+    pub fn is_error(&self, exchange: &Exchange) -> Option<bool> {
+        let event = Judged::new(exchange, self.own).error_rate()?;
+        Some(event == Event::Bad)
     }
 
     /// What changed since the last call, to be written down: no more than 5,041 rows an SLO stand at once.

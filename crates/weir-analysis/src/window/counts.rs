@@ -10,7 +10,9 @@ use crate::time::Moment;
 pub(super) enum Count {
     /// Exchanges that ended.
     Requests,
-    /// Those that failed.
+    /// Those that count for the error rate.
+    Answered,
+    /// Those of them that were errors.
     Errors,
     /// Those that their client left.
     Abandoned,
@@ -35,7 +37,7 @@ pub(super) enum Count {
 }
 
 /// How many there are.
-const COUNTS: usize = 13;
+const COUNTS: usize = 14;
 
 /// Every count of a stretch of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

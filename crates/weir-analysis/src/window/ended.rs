@@ -9,7 +9,7 @@ use crate::time::Moment;
 
 use super::budget::Budget;
 use super::counts::Count;
-use super::goodput::GoodputVerdict;
+use super::goodput::Judgement;
 use super::measure::Measure;
 use super::series::Series;
 
@@ -19,19 +19,18 @@ type Stretch = (Moment, Moment);
 pub(super) struct Ended {
     at: Moment,
     values: [(Measure, Option<u64>); 8],
-    failed: bool,
     abandoned: bool,
     busy: Option<Stretch>,
     queued: Option<Stretch>,
     input: (Moment, u64),
     /// Output tokens that no pulse told of, and when they flowed.
     untold: (Stretch, u64),
-    goodput: GoodputVerdict,
+    judged: Judgement,
     output_tokens: u64,
 }
 
 impl Ended {
-    pub(super) fn new(exchange: &Exchange, at: Moment, goodput: GoodputVerdict) -> Self {
+    pub(super) fn new(exchange: &Exchange, at: Moment, judged: Judgement) -> Self {
         let timeline = &exchange.timeline;
         let moment =
             |offset: Offset| at.minus(Offset(exchange.duration().0.saturating_sub(offset.0)).as_duration());
@@ -43,7 +42,6 @@ impl Ended {
         Self {
             at,
             values: values(exchange),
-            failed: failed(exchange.outcome),
             abandoned: abandoned(exchange.outcome),
             busy: mark(Mark::Admitted).map(|admitted| (admitted, at)),
             queued: mark(Mark::Queued).map(|queued| (queued, mark(Mark::Admitted).unwrap_or(at))),
@@ -52,7 +50,7 @@ impl Ended {
                 (first_token, mark(Mark::LastToken).unwrap_or(at)),
                 counted.map_or(0, |tokens| tokens.count.saturating_sub(told)),
             ),
-            goodput,
+            judged,
             output_tokens: tokens.map_or(0, |tokens| tokens.count),
         }
     }
@@ -64,12 +62,13 @@ impl Ended {
                 series.record(measure, raw, budget);
             }
         }
-        let good = self.goodput.counts && self.goodput.met == Some(true);
+        let good = self.judged.counts && self.judged.met == Some(true);
         for (count, n) in [
             (Count::Requests, 1),
-            (Count::Errors, self.failed.into()),
+            (Count::Answered, self.judged.error.is_some().into()),
+            (Count::Errors, (self.judged.error == Some(true)).into()),
             (Count::Abandoned, self.abandoned.into()),
-            (Count::Judged, (self.goodput.counts && self.goodput.met.is_some()).into()),
+            (Count::Judged, (self.judged.counts && self.judged.met.is_some()).into()),
             (Count::Good, good.into()),
             (Count::GoodTokens, if good { self.output_tokens } else { 0 }),
         ] {
@@ -109,10 +108,6 @@ fn values(exchange: &Exchange) -> [(Measure, Option<u64>); 8] {
 
 fn input(exchange: &Exchange) -> Option<u64> {
     exchange.answer.usage.and_then(|usage| usage.input)
-}
-
-const fn failed(outcome: Outcome) -> bool {
-    !matches!(outcome, Outcome::Completed | Outcome::Upgraded) && !abandoned(outcome)
 }
 
 const fn abandoned(outcome: Outcome) -> bool {

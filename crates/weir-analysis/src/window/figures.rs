@@ -33,9 +33,9 @@ pub struct Requests {
     pub count: u64,
     /// How many a second.
     pub per_s: Option<f64>,
-    /// Those that neither completed, nor were left by their client, nor became a tunnel.
+    /// Those that were errors by the rule of the error rate.
     pub errors: u64,
-    /// Errors as a share of all (0 to 1).
+    /// Errors as a share of those that count for the error rate (0 to 1); see [`crate::slo::sides`].
     pub error_share: Option<f64>,
     /// Those that their client left.
     pub abandoned: u64,
@@ -160,11 +160,12 @@ pub(super) fn at_once(counts: &Counts, seen: Count, spent: Count, span_s: f64) -
 impl Requests {
     pub(super) fn new(counts: &Counts, span_s: f64) -> Self {
         let (count, errors) = (counts.of(Count::Requests), counts.of(Count::Errors));
+        let answered = counts.of(Count::Answered);
         Self {
             count,
             per_s: rate(count, span_s),
             errors,
-            error_share: share(errors as f64, count as f64),
+            error_share: share(errors as f64, answered as f64),
             abandoned: counts.of(Count::Abandoned),
         }
     }

@@ -23,14 +23,16 @@ pub struct LatencyLimits {
     pub queue_wait: Option<Duration>,
 }
 
-/// What the windows are told of an exchange's goodput.
+/// What the windows are told of an exchange by whoever knows the objectives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct GoodputVerdict {
+pub struct Judgement {
     /// Whether it met every limit: what [`LatencyLimits::verdict`] says. Absent: it is left out.
     pub met: Option<bool>,
     /// Whether it counts at all. By the rule it does if it completed, or failed through a fault of the
     /// server's side; a refusal or a client that left does not.
     pub counts: bool,
+    /// Whether it was an error, by the error rate's rule. Absent: it does not count for that.
+    pub error: Option<bool>,
 }
 
 impl LatencyLimits {

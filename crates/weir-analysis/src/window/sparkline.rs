@@ -34,7 +34,7 @@ pub struct Sparklines {
     pub queue_depth: Vec<Option<f64>>,
     /// Admitted exchanges, in the mean.
     pub in_flight: Vec<Option<f64>>,
-    /// Errors as a share of requests (0 to 1).
+    /// Errors as a share of the exchanges that count for the error rate (0 to 1).
     pub error_share: Vec<Option<f64>>,
     /// Requests that met every limit, a second; absent where none was judged.
     pub goodput_rps: Vec<Option<f64>>,
@@ -64,13 +64,14 @@ impl Sparklines {
     /// Adds a point of which so many seconds were observed.
     pub(super) fn push(&mut self, counts: &Counts, peaks: Option<&Peaks>, span_s: f64) {
         let (requests, errors) = (counts.of(Count::Requests), counts.of(Count::Errors));
+        let answered = counts.of(Count::Answered);
         self.rps.push(rate(requests, span_s));
         self.output_tps.push(rate(counts.of(Count::OutputTokens), span_s));
         self.ttft_p95_s.push(peaks.and_then(|peaks| peaks.ttft));
         self.itl_p95_s.push(peaks.and_then(|peaks| peaks.itl));
         self.queue_depth.push(at_once(counts, Count::Queued, Count::QueuedNs, span_s));
         self.in_flight.push(at_once(counts, Count::InFlight, Count::BusyNs, span_s));
-        self.error_share.push(share(errors as f64, requests as f64));
+        self.error_share.push(share(errors as f64, answered as f64));
         let judged = counts.of(Count::Judged) > 0;
         self.goodput_rps.push(rate(counts.of(Count::Good), span_s).filter(|_| judged));
     }

@@ -11,7 +11,7 @@ use super::budget::{Budget, Memory};
 use super::counts::{Count, Ring};
 use super::ended::Ended;
 use super::figures::Figures;
-use super::goodput::GoodputVerdict;
+use super::goodput::Judgement;
 use super::measure::Measure;
 use super::registry::Registry;
 use super::series::Series;
@@ -66,9 +66,9 @@ impl Windows {
     }
 
     /// Records an exchange that ended. One that was answered with success opens the series of its model.
-    pub fn exchange(&mut self, exchange: &Exchange, ended: Moment, goodput: GoodputVerdict) {
+    pub fn exchange(&mut self, exchange: &Exchange, ended: Moment, judged: Judgement) {
         self.advance(ended);
-        let told = Ended::new(exchange, ended, goodput);
+        let told = Ended::new(exchange, ended, judged);
         let opens = exchange.status.is_some_and(|status| (200..300).contains(&status));
         let model = exchange.request.model.as_deref();
         self.each(model, Some(&exchange.upstream), opens, |series, budget| told.record(series, budget));

@@ -32,11 +32,11 @@ async fn a_record_tells_each_second_and_each_landmark() {
     let all = all_recorded(file.path());
     let Observation::Landmark(started) = &all[0] else { panic!("{:?}", all[0]) };
     assert_eq!(started.event, LandmarkEvent::Started);
-    let landmarks = all.iter().filter_map(|observation| match observation {
+    let mut landmarks = all.iter().filter_map(|observation| match observation {
         Observation::Landmark(landmark) => Some((landmark.event, &*landmark.detail)),
         _ => None,
     });
-    assert_eq!(landmarks.last(), Some((LandmarkEvent::LimitChanged, "global: 64 to 32")));
+    assert_eq!(landmarks.next_back(), Some((LandmarkEvent::LimitChanged, "global: 64 to 32")));
     let ticks: Vec<_> = all
         .iter()
         .filter_map(|observation| match observation {

@@ -1,7 +1,7 @@
 use weir_core::observation::Tick;
 use weir_core::outcome::Outcome;
 
-use super::{MIB, at, exchange, failed, model, unjudged, windows, with};
+use super::{MIB, at, error, exchange, failed, model, unjudged, windows, with};
 use crate::scope::{Scope, Window};
 
 #[test]
@@ -48,7 +48,7 @@ fn memory_stays_near_its_bound_in_a_flood_of_values() {
 fn invented_models_take_no_place() {
     let mut windows = windows();
     for n in 0..100 {
-        windows.exchange(&failed(&format!("invented {n}"), Outcome::UpstreamError, 404), at(n), unjudged());
+        windows.exchange(&failed(&format!("invented {n}"), Outcome::UpstreamError, 404), at(n), error(true));
     }
     windows.exchange(&failed("known", Outcome::UpstreamError, 500), at(100), unjudged());
     let mut nameless = exchange("", 1, 2, 2);

@@ -4,7 +4,7 @@ use weir_core::outcome::Outcome;
 use weir_core::timeline::{Mark, Offset};
 use weir_core::usage::Provenance;
 
-use super::{MS, at, close, exchange, failed, model, pulse, tick, unjudged, windows};
+use super::{MS, at, close, error, exchange, failed, model, pulse, tick, unjudged, windows};
 use crate::scope::{Scope, Window};
 
 #[test]
@@ -81,15 +81,16 @@ fn each_exchange_feeds_what_it_has() {
     waited.timeline.set(Mark::Queued, Offset(100 * MS));
     waited.timeline.set(Mark::Admitted, Offset(400 * MS));
     waited.timeline.set(Mark::Dispatched, Offset(500 * MS));
-    windows.exchange(&waited, at(10_000), unjudged());
+    windows.exchange(&waited, at(10_000), error(false));
     let mut left = exchange("m", 300, 900, 3);
     left.outcome = Outcome::ClientGoneMidStream;
     windows.exchange(&left, at(10_000), unjudged());
-    windows.exchange(&failed("m", Outcome::Timeout, 504), at(10_000), unjudged());
+    windows.exchange(&failed("m", Outcome::Timeout, 504), at(10_000), error(true));
     let figures = windows.figures(&model("m"), Window::Minute).unwrap();
     let requests = &figures.requests;
     assert_eq!((requests.count, requests.errors, requests.abandoned), (3, 1, 1));
-    assert_eq!(requests.error_share, Some(1.0 / 3.0));
+    // Who left counts for nothing.
+    assert_eq!(requests.error_share, Some(0.5));
     let latency = &figures.latency;
     assert_eq!(latency.ttft.as_ref().map(|ttft| (ttft.count, ttft.mean)), Some((2, 0.5)));
     assert_eq!(latency.upstream_ttft.as_ref().map(|ttft| (ttft.count, ttft.mean)), Some((2, 0.25)));
@@ -117,7 +118,7 @@ fn the_greatest_gap_of_an_earlier_pulse_is_not_told_again() {
 fn sparklines_have_a_point_for_each_stretch_since_the_start() {
     let mut windows = windows();
     for n in 0..30 {
-        windows.exchange(&exchange("m", 200, 1_000, 2), at(15_000 + n * 500), unjudged());
+        windows.exchange(&exchange("m", 200, 1_000, 2), at(15_000 + n * 500), error(false));
     }
     windows.tick(at(20_000), &tick([1, 0, 0, 2]));
     windows.tick(at(46_000), &tick([0, 0, 0, 0]));

@@ -1,7 +1,7 @@
 use weir_core::outcome::Outcome;
 use weir_core::timeline::Mark;
 
-use super::super::goodput::{GoodputVerdict, LatencyLimits};
+use super::super::goodput::{Judgement, LatencyLimits};
 use super::{at, close, exchange, failed, ms, windows};
 use crate::scope::{Scope, Window};
 
@@ -68,7 +68,7 @@ fn an_answer_that_is_no_stream_is_judged_by_what_it_has() {
 fn goodput_is_of_those_that_count() {
     let mut windows = windows();
     let mut record = |tokens, met, counts| {
-        let verdict = GoodputVerdict { met, counts };
+        let verdict = Judgement { met, counts, error: None };
         windows.exchange(&exchange("m", 100, 1_100, tokens), at(10_000), verdict);
     };
     record(30, Some(true), true);

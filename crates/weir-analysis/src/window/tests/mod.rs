@@ -18,7 +18,7 @@ use weir_core::outcome::Outcome;
 use weir_core::timeline::{Mark, Offset, Stamp, Timeline};
 use weir_core::usage::{Provenance, Usage};
 
-use super::goodput::GoodputVerdict;
+use super::goodput::Judgement;
 use super::{Windows, WindowsConfig};
 use crate::scope::Scope;
 use crate::time::Moment;
@@ -122,8 +122,12 @@ fn tick(phases: [u64; 4]) -> Tick {
     tick
 }
 
-fn unjudged() -> GoodputVerdict {
-    GoodputVerdict::default()
+fn unjudged() -> Judgement {
+    Judgement::default()
+}
+
+fn error(error: bool) -> Judgement {
+    Judgement { error: Some(error), ..Judgement::default() }
 }
 
 fn model(name: &str) -> Scope {
