@@ -47,8 +47,20 @@ pub struct Usage {
     /// Prompt tokens that were written to a cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_write_input: Option<u64>,
+    /// Those of them that were written to be kept for five minutes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write_5m_input: Option<u64>,
+    /// Those of them that were written to be kept for an hour.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write_1h_input: Option<u64>,
     /// Output tokens spent on reasoning.
     pub reasoning: Option<u64>,
+    /// Prompt tokens that stand for sound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_audio: Option<u64>,
+    /// Output tokens that stand for sound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_audio: Option<u64>,
     /// What the upstream says that this cost, in 10⁻⁹ US dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_nano_usd: Option<u64>,
@@ -83,18 +95,21 @@ impl Usage {
             b"reasoning_tokens" => take(walker, &mut usage.reasoning),
             b"cached_tokens" | b"prompt_cache_hit_tokens" => take(walker, &mut cached),
             b"cost" => usage.cost_nano_usd = cost(walker),
-            b"prompt_tokens_details" | b"input_tokens_details" => {
+            // The singular is that of transcriptions.
+            b"prompt_tokens_details" | b"input_tokens_details" | b"input_token_details" => {
                 walker.object(|walker, key| match key {
                     b"cached_tokens" => take(walker, &mut usage.cached_input),
                     b"cache_write_tokens" | b"created_cache_tokens" => {
                         take(walker, &mut usage.cache_write_input);
                     }
+                    b"audio_tokens" => take(walker, &mut usage.input_audio),
                     _ => walker.skip(),
                 });
             }
             b"completion_tokens_details" | b"output_tokens_details" => {
                 walker.object(|walker, key| match key {
                     b"reasoning_tokens" => take(walker, &mut usage.reasoning),
+                    b"audio_tokens" => take(walker, &mut usage.output_audio),
                     _ => walker.skip(),
                 });
             }
@@ -146,7 +161,11 @@ impl Usage {
             total: add(self.total, other.total),
             cached_input: add(self.cached_input, other.cached_input),
             cache_write_input: add(self.cache_write_input, other.cache_write_input),
+            cache_write_5m_input: add(self.cache_write_5m_input, other.cache_write_5m_input),
+            cache_write_1h_input: add(self.cache_write_1h_input, other.cache_write_1h_input),
             reasoning: add(self.reasoning, other.reasoning),
+            input_audio: add(self.input_audio, other.input_audio),
+            output_audio: add(self.output_audio, other.output_audio),
             cost_nano_usd: add(self.cost_nano_usd, other.cost_nano_usd),
         }
     }
@@ -211,6 +230,33 @@ mod tests {
             let usage = format!(r#"{{"prompt_tokens":9,"prompt_tokens_details":{{"{name}":5}}}}"#);
             assert_eq!(Usage::read(usage.as_bytes()).unwrap().cache_write_input, Some(5), "{name}");
         }
+    }
+
+    #[test]
+    fn sound_is_counted_on_both_sides() {
+        let chat = br#"{"prompt_tokens":120,"completion_tokens":80,"total_tokens":200,
+            "prompt_tokens_details":{"cached_tokens":0,"audio_tokens":100},
+            "completion_tokens_details":{"reasoning_tokens":0,"audio_tokens":60}}"#;
+        let usage = Usage::read(chat).unwrap();
+        assert_eq!((usage.input_audio, usage.output_audio), (Some(100), Some(60)));
+        let responses = br#"{"input_tokens":120,"input_tokens_details":{"audio_tokens":100},
+            "output_tokens":80,"output_tokens_details":{"audio_tokens":60}}"#;
+        let usage = Usage::read(responses).unwrap();
+        assert_eq!((usage.input_audio, usage.output_audio), (Some(100), Some(60)));
+        let transcription = br#"{"type":"tokens","input_tokens":14,"output_tokens":45,"total_tokens":59,
+            "input_token_details":{"text_tokens":10,"audio_tokens":4}}"#;
+        let usage = Usage::read(transcription).unwrap();
+        assert_eq!((usage.input, usage.input_audio, usage.output_audio), (Some(14), Some(4), None));
+        let null = br#"{"prompt_tokens":9,"prompt_tokens_details":{"audio_tokens":null}}"#;
+        assert_eq!(Usage::read(null).unwrap().input_audio, None);
+    }
+
+    #[test]
+    fn a_record_from_before_sound_was_counted_still_reads() {
+        let old = r#"{"input":9,"output":3,"total":12,"cached_input":null,"reasoning":null}"#;
+        let usage: Usage = serde_json::from_str(old).unwrap();
+        assert_eq!((usage.input, usage.input_audio, usage.cache_write_1h_input), (Some(9), None, None));
+        assert_eq!(serde_json::to_string(&usage).unwrap(), old);
     }
 
     #[test]

@@ -12,6 +12,8 @@ use crate::usage::{Usage, take};
 pub(crate) struct Counts {
     fresh: Option<u64>,
     cache_write: Option<u64>,
+    cache_write_5m: Option<u64>,
+    cache_write_1h: Option<u64>,
     cache_read: Option<u64>,
     output: Option<u64>,
     thinking: Option<u64>,
@@ -27,6 +29,13 @@ impl Counts {
         walker.object(|walker, key| match key {
             b"input_tokens" => take(walker, &mut self.fresh),
             b"cache_creation_input_tokens" => take(walker, &mut self.cache_write),
+            b"cache_creation" => {
+                walker.object(|walker, key| match key {
+                    b"ephemeral_5m_input_tokens" => take(walker, &mut self.cache_write_5m),
+                    b"ephemeral_1h_input_tokens" => take(walker, &mut self.cache_write_1h),
+                    _ => walker.skip(),
+                });
+            }
             b"cache_read_input_tokens" => take(walker, &mut self.cache_read),
             b"output_tokens" => take(walker, &mut self.output),
             b"output_tokens_details" => {
@@ -45,11 +54,12 @@ impl Counts {
         let usage = Usage {
             input: self.fresh.map(|fresh| fresh.saturating_add(cached)),
             output: self.output,
-            total: None,
             cached_input: self.cache_read,
             cache_write_input: self.cache_write,
+            cache_write_5m_input: self.cache_write_5m,
+            cache_write_1h_input: self.cache_write_1h,
             reasoning: self.thinking,
-            cost_nano_usd: None,
+            ..Usage::default()
         };
         (usage != Usage::default()).then_some(usage)
     }

@@ -138,9 +138,10 @@ impl Facts {
         let prompts = |sum: Option<u64>| sum.filter(|_| whole).map(|sum| sum / u64::from(asked));
         let input = prompts(sum.input);
         let (cached_input, cache_write_input) = (prompts(sum.cached_input), prompts(sum.cache_write_input));
+        let input_audio = prompts(sum.input_audio);
         let total = input.zip(sum.output).map(|(input, output)| input.saturating_add(output));
         let source = if reported { Provenance::Reported } else { Provenance::EngineTimings };
-        Some((Usage { input, cached_input, cache_write_input, total, ..sum }, source))
+        Some((Usage { input, cached_input, cache_write_input, input_audio, total, ..sum }, source))
     }
 
     /// Keeps the first error: what follows is its consequence.

@@ -196,8 +196,9 @@ impl<'a> Answer<'a> {
 
 impl UsageFields {
     fn of(usage: &Usage) -> Self {
-        let &Usage { input, output, total, cached_input, cache_write_input, reasoning, cost_nano_usd } =
-            usage;
+        let &Usage {
+            input, output, total, cached_input, cache_write_input, reasoning, cost_nano_usd, ..
+        } = usage;
         let cost_usd = cost_nano_usd.map(|cost| cost as f64 / 1e9);
         Self { input, output, total, cached_input, cache_write_input, reasoning, cost_usd }
     }

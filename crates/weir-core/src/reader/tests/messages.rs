@@ -69,7 +69,7 @@ fn a_whole_stream_of_thought_text_and_a_tool() {
         cached_input: Some(100),
         cache_write_input: Some(5),
         reasoning: None,
-        cost_nano_usd: None,
+        ..Usage::default()
     };
     assert_eq!(facts.usage(), Some((expected, Provenance::Reported)));
 }
@@ -93,6 +93,20 @@ fn counts_are_running_totals_of_which_the_last_value_holds() {
         (usage.input, usage.output, usage.cached_input, usage.reasoning),
         (Some(37), Some(16), Some(4), Some(7))
     );
+}
+
+#[test]
+fn writes_to_the_cache_are_told_apart_by_how_long_they_are_kept() {
+    let body = start(
+        r#""input_tokens":20,"cache_creation_input_tokens":300,"cache_read_input_tokens":0,"cache_creation":{"ephemeral_5m_input_tokens":100,"ephemeral_1h_input_tokens":200},"output_tokens":1"#,
+    ) + &text(0, "Hi")
+        + &end("end_turn", r#""cache_creation_input_tokens":300,"output_tokens":9"#);
+    let usage = messages(&body).0.facts().usage().unwrap().0;
+    assert_eq!((usage.input, usage.cache_write_input), (Some(320), Some(300)));
+    assert_eq!((usage.cache_write_5m_input, usage.cache_write_1h_input), (Some(100), Some(200)));
+    let untold = start(r#""input_tokens":20,"cache_creation":null,"output_tokens":1"#);
+    let usage = messages(&(untold + &text(0, "Hi"))).0.facts().usage().unwrap().0;
+    assert_eq!((usage.input, usage.cache_write_5m_input, usage.cache_write_1h_input), (Some(20), None, None));
 }
 
 #[test]

@@ -85,7 +85,7 @@ fn a_whole_stream_of_reasoning_and_text() {
         cached_input: Some(8),
         cache_write_input: Some(4),
         reasoning: Some(44),
-        cost_nano_usd: None,
+        ..Usage::default()
     };
     assert_eq!(facts.usage(), Some((expected, Provenance::Reported)));
 }

@@ -38,7 +38,9 @@ fn a_whole_chat_with_padding_and_usage() {
         cached_input: Some(16),
         cache_write_input: Some(4),
         reasoning: Some(9),
-        cost_nano_usd: None,
+        input_audio: Some(0),
+        output_audio: Some(0),
+        ..Usage::default()
     };
     assert_eq!(facts.usage(), Some((expected, Provenance::Reported)));
 }
