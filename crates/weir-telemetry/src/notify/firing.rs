@@ -1,0 +1,36 @@
+//! What fires at an Alertmanager: it has to be told again and again.
+
+use std::collections::BTreeMap;
+
+use super::notification::{Notification, Status};
+
+/// How many alerts are kept. One beyond them is sent once, and not again.
+const ROOM: usize = 1_000;
+
+/// The alerts that fire, by their label sets.
+#[derive(Debug, Default)]
+pub(super) struct Firing(BTreeMap<Vec<(String, String)>, Notification>);
+
+impl Firing {
+    /// Takes note. False if there is no room.
+    pub(super) fn note(&mut self, notification: &Notification) -> bool {
+        let labels = notification.label_set();
+        let id: Vec<_> =
+            labels.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        match notification.status {
+            Status::Resolved => {
+                self.0.remove(&id);
+            }
+            Status::Firing if self.0.len() >= ROOM && !self.0.contains_key(&id) => return false,
+            Status::Firing => {
+                self.0.insert(id, notification.clone());
+            }
+        }
+        true
+    }
+
+    /// All of them.
+    pub(super) fn all(&self) -> Vec<Notification> {
+        self.0.values().cloned().collect()
+    }
+}
