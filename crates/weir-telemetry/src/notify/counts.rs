@@ -17,7 +17,7 @@ pub enum Lost {
     Shutdown,
 }
 
-/// Counts since the target was first set up. Sent again to an Alertmanager is not counted but for retries.
+/// Counts since the target was first set up. What an Alertmanager is told again has counts of its own.
 #[derive(Debug, Default)]
 pub struct TargetCounts {
     sent: AtomicU64,

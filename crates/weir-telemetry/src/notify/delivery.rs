@@ -1,6 +1,6 @@
 //! The task of one target: it sends what waits, one after the other and in order.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use tokio::time::Instant;
@@ -61,11 +61,7 @@ impl Delivery {
     }
 
     async fn deliver(&mut self, notification: &Notification) {
-        let pushes = self.pushes();
-        if pushes && !self.firing().note(notification) {
-            self.counts.leave_out();
-        }
-        if notification.status == Status::Resolved && !self.target.send_resolved && !pushes {
+        if notification.status == Status::Resolved && !self.target.send_resolved && !self.pushes() {
             return self.counts.skip();
         }
         match self.tried(notification).await {
@@ -101,7 +97,7 @@ impl Delivery {
 
     /// Tells an Alertmanager of all that still fires. Where that fails, the next time is soon enough.
     async fn resend(&mut self) {
-        let all = self.firing().all();
+        let all = self.firing.lock().unwrap_or_else(PoisonError::into_inner).all();
         if all.is_empty() {
             return;
         }
@@ -124,10 +120,6 @@ impl Delivery {
 
     fn pushes(&self) -> bool {
         self.target.format == Format::AlertmanagerPush
-    }
-
-    fn firing(&self) -> MutexGuard<'_, Firing> {
-        self.firing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn tell(&mut self, alert: &str, why: &str) {

@@ -34,3 +34,39 @@ impl Firing {
         self.0.values().cloned().collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use weir_core::exchange::WallTime;
+
+    use super::{Firing, Notification, ROOM, Status};
+
+    fn firing(alert: usize) -> Notification {
+        Notification {
+            alert: alert.to_string(),
+            status: Status::Firing,
+            severity: String::new(),
+            summary: String::new(),
+            condition: String::new(),
+            value: String::new(),
+            labels: BTreeMap::new(),
+            annotations: BTreeMap::new(),
+            starts_at: WallTime(1),
+            ends_at: None,
+        }
+    }
+
+    #[test]
+    fn so_many_are_kept_and_one_that_ends_makes_room() {
+        let mut kept = Firing::default();
+        assert!((0..ROOM).all(|alert| kept.note(&firing(alert))));
+        assert!(!kept.note(&firing(ROOM)));
+        assert!(kept.note(&Notification { value: "changed".to_owned(), ..firing(0) }));
+        assert!(kept.note(&Notification { status: Status::Resolved, ..firing(1) }));
+        assert!(kept.note(&firing(ROOM)));
+        let all = kept.all();
+        assert_eq!((all.len(), &*all[0].value), (ROOM, "changed"));
+    }
+}

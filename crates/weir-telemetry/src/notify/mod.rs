@@ -22,7 +22,7 @@ pub use target::{Format, Target, TargetError};
 
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
@@ -78,6 +78,20 @@ struct Lane {
     firing: Arc<Mutex<Firing>>,
     /// Nothing more will come: the task ends when its queue is empty.
     stopping: CancellationToken,
+}
+
+impl Lane {
+    /// Keeps in mind what fires at an Alertmanager. That is done here rather than where it is sent, so that a
+    /// task which ends cannot bring back what has been resolved since.
+    fn note(&self, notification: &Notification) {
+        if self.target.format != Format::AlertmanagerPush {
+            return;
+        }
+        let mut firing = self.firing.lock().unwrap_or_else(PoisonError::into_inner);
+        if !firing.note(notification) {
+            self.counts.leave_out();
+        }
+    }
 }
 
 impl Notifier {
@@ -175,6 +189,7 @@ impl Notifier {
     /// counted. False where there is no such target.
     pub fn send(&self, target: &str, notification: Notification) -> bool {
         let Some(lane) = self.lanes.get(target) else { return false };
+        lane.note(&notification);
         lane.queue.push(notification, &lane.counts);
         true
     }
