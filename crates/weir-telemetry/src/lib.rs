@@ -7,9 +7,11 @@
 pub mod clock;
 pub mod config;
 pub mod names;
+pub mod notify;
 pub mod otlp;
 pub mod pipeline;
 pub mod record_file;
+pub mod state;
 
 mod access_log;
 #[cfg(test)]

@@ -21,7 +21,9 @@ mod transport;
 
 pub(crate) use lane::Lane;
 pub(crate) use metrics_worker::SnapshotAsk;
+pub(crate) use retry::Backoff;
 pub use transport::{Tls, TlsError};
+pub(crate) use transport::{because, cut, retry_after};
 
 use std::io;
 use std::sync::Arc;
@@ -42,7 +44,7 @@ use thread::Thread;
 const SCOPE: &str = "weir";
 
 /// What destinations see as the sender.
-const AGENT: &str = concat!("weir/", env!("CARGO_PKG_VERSION"));
+pub(crate) const AGENT: &str = concat!("weir/", env!("CARGO_PKG_VERSION"));
 
 /// What is known around the exchanges.
 #[derive(Clone, Debug)]

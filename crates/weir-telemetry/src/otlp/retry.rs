@@ -7,7 +7,7 @@ const LONGEST: Duration = Duration::from_secs(15);
 
 /// Waits that double, with chance in them: senders that failed together do not come back together.
 #[derive(Debug)]
-pub(super) struct Backoff {
+pub(crate) struct Backoff {
     next: Duration,
 }
 
@@ -19,7 +19,7 @@ impl Default for Backoff {
 
 impl Backoff {
     /// The next wait; no shorter than what was asked for.
-    pub(super) fn next(&mut self, asked: Option<Duration>) -> Duration {
+    pub(crate) fn next(&mut self, asked: Option<Duration>) -> Duration {
         let wait = self.next.mul_f64(rand::random_range(0.75..1.25));
         self.next = (self.next * 2).min(LONGEST);
         wait.max(asked.unwrap_or_default())

@@ -93,7 +93,7 @@ fn packed(request: &[u8]) -> Bytes {
 }
 
 /// The last of the causes is the one that says something. The URL stays out: it may hold a secret.
-fn because(error: &reqwest::Error) -> String {
+pub(crate) fn because(error: &reqwest::Error) -> String {
     let what = if error.is_timeout() { "timed out" } else { "not answered" };
     let mut cause: &dyn std::error::Error = error;
     while let Some(deeper) = cause.source() {

@@ -2,9 +2,10 @@
 
 mod grpc;
 mod http;
-mod retry_after;
+pub(crate) mod retry_after;
 mod tls;
 
+pub(crate) use http::because;
 pub use tls::{Tls, TlsError};
 
 use std::time::Duration;
@@ -82,7 +83,7 @@ fn taken(kind: Kind, answer: &[u8]) -> Sent {
 }
 
 /// What others say goes into the log: bounded, and on one line.
-fn cut(text: &str) -> String {
+pub(crate) fn cut(text: &str) -> String {
     const LIMIT: usize = 200;
     text[..text.floor_char_boundary(LIMIT)].replace(char::is_control, " ")
 }

@@ -9,7 +9,7 @@ use weir_core::exchange::WallTime;
 const LONGEST: Duration = Duration::from_secs(60);
 
 /// The value of an HTTP `Retry-After`: seconds, or a date.
-pub(super) fn of_header(value: &str, now: WallTime) -> Option<Duration> {
+pub(crate) fn of_header(value: &str, now: WallTime) -> Option<Duration> {
     let value = value.trim();
     let seconds = value.parse().ok().map(Duration::from_secs);
     seconds.or_else(|| until(value, now)).map(|after| after.min(LONGEST))

@@ -65,7 +65,7 @@ impl Tls {
 
     /// For clients that bring their own HTTP. Reading the system's roots takes milliseconds, which one that
     /// is not `secure` need not spend.
-    pub(super) fn client_config(&self, secure: bool) -> Result<ClientConfig, TlsError> {
+    pub(crate) fn client_config(&self, secure: bool) -> Result<ClientConfig, TlsError> {
         let mut roots = RootCertStore::empty();
         match &self.ca {
             Some(pem) => {
