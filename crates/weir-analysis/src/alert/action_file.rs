@@ -147,7 +147,10 @@ fn action(name: &str, node: &Node, env: Environment<'_>, mistakes: &mut Mistakes
 fn kind(name: &str, node: &Node, mistakes: &mut Mistakes) -> Option<Kind> {
     let entries = match &node.value {
         Value::Map(entries) => entries.as_slice(),
-        _ => &[],
+        _ => {
+            mistakes.add(node.place, format!("action {name} is a mapping, not {}", node.kind()));
+            return None;
+        }
     };
     let named = entries.iter().find(|(key, _)| key.text() == Some("type"));
     if named.is_some() {
@@ -254,7 +257,8 @@ impl Reader<'_, '_> {
         let secret = self.secret();
         let timeout = self.fields.duration("timeout", self.mistakes).unwrap_or(TIMEOUT);
         if timeout.is_zero() {
-            self.mistakes.add(self.fields.node.place, "timeout: 0s leaves no time to call");
+            let place = self.fields.node("timeout").map_or(self.fields.node.place, |node| node.place);
+            self.mistakes.add(place, "timeout: 0s leaves no time to call");
         }
         let max_retries = self.fields.number("max_retries", 0..=10, self.mistakes).unwrap_or(MAX_RETRIES);
         if required {

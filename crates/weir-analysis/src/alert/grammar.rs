@@ -97,7 +97,7 @@ impl<'a> Parser<'a> {
         }
         self.at += 1;
         let test = self.any(depth + 1)?;
-        if self.sign(")") { Ok(test) } else { Err(self.expected("and, or or \")\"")) }
+        if self.sign(")") { Ok(test) } else { Err(self.expected("\"and\", \"or\" or \")\"")) }
     }
 
     fn comparison(&mut self) -> Result<Comparison, Fault> {
@@ -345,6 +345,10 @@ impl<'a> Parser<'a> {
     fn expected(&self, what: &str) -> Fault {
         match self.kind() {
             Kind::End => self.fault(format!("expected {what}, but the condition ends here")),
+            Kind::Name(name) => {
+                let hint = did_you_mean(name, ["and", "or", "for", "where"]);
+                self.fault(format!("expected {what}, not {}{hint}", quoted(name)))
+            }
             _ => self.fault(format!("expected {what}, not {}", quoted(self.word()))),
         }
     }

@@ -39,9 +39,8 @@ fn unknown(name: &str) -> String {
         return format!("\"{name}\" needs a statistic in front, as in p95_{name} (statistics are {stats})");
     }
     if let Some((stat, measure)) = name.split_once('_') {
-        let known = Measure::ALL.iter().any(|known| known.as_str() == measure);
-        if known && stat.starts_with('p') && stat[1..].parse::<f64>().is_ok() {
-            return format!("{stat} is not kept (statistics are {stats})");
+        if Measure::ALL.iter().any(|known| known.as_str() == measure) {
+            return format!("{} is not kept (statistics are {stats})", quoted(stat));
         }
     }
     let names = names();

@@ -150,7 +150,8 @@ impl<'a> Written<'a> {
 
     fn mismatch(&self, unit: Unit, signal: &str) -> String {
         let Self { digits, unit: written, .. } = self;
-        format!("{signal} is in {}, not \"{digits}{written}\": write {}", unit.as_str(), unit.example())
+        let unit_name = if matches!(unit, Unit::Share | Unit::Ratio) { "percent" } else { unit.as_str() };
+        format!("{signal} is in {unit_name}, not \"{digits}{written}\": write {}", unit.example())
     }
 }
 
