@@ -38,10 +38,10 @@ fn unknown(name: &str) -> String {
     if Measure::ALL.iter().any(|measure| measure.as_str() == name) {
         return format!("\"{name}\" needs a statistic in front, as in p95_{name} (statistics are {stats})");
     }
-    if let Some((stat, measure)) = name.split_once('_') {
-        if Measure::ALL.iter().any(|known| known.as_str() == measure) {
-            return format!("{} is not kept (statistics are {stats})", quoted(stat));
-        }
+    if let Some((stat, measure)) = name.split_once('_')
+        && Measure::ALL.iter().any(|known| known.as_str() == measure)
+    {
+        return format!("{} is not kept (statistics are {stats})", quoted(stat));
     }
     let names = names();
     let hint = nearest(name, names.iter().map(String::as_str))
