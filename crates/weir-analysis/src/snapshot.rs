@@ -31,3 +31,27 @@ pub struct Snapshot {
     /// What happened to Weir itself, the newest first.
     pub landmarks: Vec<MarkedMoment>,
 }
+
+impl Snapshot {
+    /// What is known before anything was seen.
+    pub fn empty(at: Moment, started: Moment) -> Self {
+        Self {
+            version: FORM,
+            at,
+            started,
+            lanes: Vec::new(),
+            in_flight: Progress {
+                queued: 0,
+                waiting: 0,
+                prefill: 0,
+                decode: 0,
+                stalled: 0,
+                no_progress_s: None,
+                alarm: false,
+                silent: Vec::new(),
+            },
+            buffering: Vec::new(),
+            landmarks: Vec::new(),
+        }
+    }
+}
