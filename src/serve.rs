@@ -8,12 +8,14 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use weir_analysis::snapshot::Snapshot;
+use weir_analysis::time::Moment;
 use weir_core::exchange::Exchange;
 use weir_core::inflight::Inflight;
 use weir_core::lanes::Lanes;
 use weir_core::policy::Policy;
 use weir_core::tally::Tally;
-use weir_dash::{Admin, AdminHandles};
+use weir_dash::{Admin, AdminConfig, AdminHandles};
 use weir_proxy::{Drain, Outlet, Server, Wiring};
 use weir_telemetry::{Inputs, Pipeline, PipelineHandle};
 
@@ -79,9 +81,13 @@ impl Weir {
         let listen = settings.proxy.listen.address;
         let server = Server::bind(settings.proxy, wiring).map_err(cannot("listen on", listen))?;
         let address = server.address().map_err(cannot("listen on", listen))?;
-        let handles = AdminHandles { pages, ready: ready_seen };
-        let admin =
-            Admin::bind(settings.admin, handles).await.map_err(cannot("serve metrics on", settings.admin))?;
+        // Nobody answers these yet: whoever asks is told so.
+        let ((exchanges_asked, _), (alerts, _)) = (mpsc::channel(1), mpsc::channel(1));
+        let started = Moment(weir_proxy::wall().0);
+        let (_, snapshot) = watch::channel(Arc::new(Snapshot::empty(started, started)));
+        let handles = AdminHandles { pages, exchanges: exchanges_asked, alerts, snapshot, ready: ready_seen };
+        let config = AdminConfig { listen: settings.admin, token: None };
+        let admin = Admin::bind(config, handles).await.map_err(cannot("serve metrics on", settings.admin))?;
         let admin_address = admin.local_addr().map_err(cannot("serve metrics on", settings.admin))?;
         let inputs = Inputs {
             exchanges: watch_exchanges(exchanges),
