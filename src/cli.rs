@@ -25,6 +25,8 @@ pub(crate) enum Command {
     Check(ServeArgs),
     /// Ask a running weir whether it is healthy; exits with 0 if so (for exec probes).
     Health(HealthArgs),
+    /// Show what a running weir knows: lanes, what is in flight, what holds streams back.
+    Status(StatusArgs),
     /// Run a simulated model server.
     Sim(SimArgs),
     /// Run simulator, proxy and mixed load together, and show what weir sees.
@@ -65,6 +67,19 @@ pub(crate) struct HealthArgs {
     /// Ask whether it takes new requests, and not only whether it runs.
     #[arg(long)]
     pub(crate) ready: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct StatusArgs {
+    /// The admin address of the running weir.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9464")]
+    pub(crate) admin: SocketAddr,
+    /// The environment variable that holds the admin port's token, where it asks for one.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) token_env: Option<String>,
+    /// Print the snapshot in JSON, as it came.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args, Debug)]

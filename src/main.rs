@@ -11,6 +11,7 @@ mod regulator;
 mod serve;
 mod signals;
 mod sim;
+mod status;
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
             return check::run(args.config.as_deref(), &args.overrides(), &mut io::stdout());
         }
         Command::Health(args) => health::probe(args.admin, args.ready),
+        Command::Status(args) => status::run(&args),
         Command::Sim(args) => run(|signals| Box::pin(async move { sim(args, signals).await })),
         Command::Demo(args) => run(|signals| Box::pin(async move { demo::run(args, signals).await })),
     };

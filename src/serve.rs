@@ -8,12 +8,14 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use weir_analysis::snapshot::Snapshot;
+use weir_analysis::time::Moment;
 use weir_core::exchange::Exchange;
 use weir_core::inflight::Inflight;
 use weir_core::lanes::Lanes;
 use weir_core::observation::LandmarkEvent;
 use weir_core::tally::Tally;
-use weir_dash::{Admin, AdminHandles};
+use weir_dash::{Admin, AdminConfig, AdminHandles};
 use weir_proxy::{Drain, Outlet, Server, Wiring};
 use weir_telemetry::{Inputs, Pipeline, PipelineHandle};
 
@@ -85,14 +87,21 @@ impl Weir {
         let listen = settings.proxy.listen.address;
         let server = Server::bind(settings.proxy, wiring).map_err(cannot("listen on", listen))?;
         let address = server.address().map_err(cannot("listen on", listen))?;
-        let handles = AdminHandles { pages, ready: ready_seen };
-        let admin =
-            Admin::bind(settings.admin, handles).await.map_err(cannot("serve metrics on", settings.admin))?;
+        let (asking, exchanges_asked) = mpsc::channel(PAGE_QUEUE);
+        // Nobody answers these yet: whoever asks is told so.
+        let (alerts, _) = mpsc::channel(1);
+        let started = Moment(weir_proxy::wall().0);
+        let (analysis, snapshot) = watch::channel(Arc::new(Snapshot::empty(started, started)));
+        let handles = AdminHandles { pages, exchanges: asking, alerts, snapshot, ready: ready_seen };
+        let config = AdminConfig { listen: settings.admin, token: None };
+        let admin = Admin::bind(config, handles).await.map_err(cannot("serve metrics on", settings.admin))?;
         let admin_address = admin.local_addr().map_err(cannot("serve metrics on", settings.admin))?;
         let inputs = Inputs {
             exchanges: watch_exchanges(exchanges),
             pages: pages_asked,
             landmarks: landmarks_told,
+            exchanges_asked,
+            analysis,
             inflight: Arc::clone(&inflight),
             lanes: Arc::clone(&lanes),
             tally,

@@ -4,6 +4,7 @@
 //! replayed gives the same verdicts again.
 
 pub mod alert;
+pub mod api;
 pub mod buffering;
 pub mod cost;
 #[cfg(test)]

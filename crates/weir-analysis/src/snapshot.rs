@@ -56,3 +56,32 @@ pub struct ScopeFigures {
     #[serde(flatten)]
     pub figures: Figures,
 }
+
+impl Snapshot {
+    /// What is known before anything was seen.
+    pub fn empty(at: Moment, started: Moment) -> Self {
+        Self {
+            version: FORM,
+            at,
+            started,
+            figures: Vec::new(),
+            history: None,
+            slos: Vec::new(),
+            error_classes: ErrorClasses { windows: Vec::new() },
+            lanes: Vec::new(),
+            in_flight: Progress {
+                queued: 0,
+                waiting: 0,
+                prefill: 0,
+                decode: 0,
+                stalled: 0,
+                no_progress_s: None,
+                alarm: false,
+                silent: Vec::new(),
+            },
+            buffering: Vec::new(),
+            landmarks: Vec::new(),
+            memory: Memory { used_bytes: 0, limit_bytes: 0, overflowed: 0, turned_away: 0, dropped: 0 },
+        }
+    }
+}

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use weir_analysis::observatory::ObservatoryConfig;
+
 use crate::otlp::config::OtlpConfig;
 
 /// The resolved configuration of the pipeline and its recorders.
@@ -29,6 +31,8 @@ pub struct TelemetryConfig {
     pub max_pulsing: usize,
     /// Where traces and metrics are sent, if they are.
     pub otlp: Option<OtlpConfig>,
+    /// What is worked out from observations.
+    pub observatory: ObservatoryConfig,
     /// How long shutting down may take to hand on what is queued and to write it.
     pub flush_timeout: Duration,
 }
@@ -45,6 +49,7 @@ impl Default for TelemetryConfig {
             stall_after: Duration::from_secs(1),
             max_pulsing: 16_384,
             otlp: None,
+            observatory: ObservatoryConfig::default(),
             flush_timeout: Duration::from_secs(5),
         }
     }

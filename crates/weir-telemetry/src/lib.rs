@@ -20,6 +20,7 @@ mod line_writer;
 mod metrics;
 mod pulses;
 mod rate_limit;
+mod recent;
 mod recorder;
 mod self_metrics;
 mod semconv;

@@ -4,10 +4,14 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
+use weir_analysis::api::{ExchangeFilter, ExchangeSummary};
+use weir_analysis::observatory::Observatory;
+use weir_analysis::snapshot::Snapshot as AnalysisSnapshot;
+use weir_analysis::time::Epoch;
 use weir_core::exchange::Exchange;
 use weir_core::inflight::Inflight;
 use weir_core::lanes::Lanes;
@@ -22,6 +26,7 @@ use crate::config::TelemetryConfig;
 use crate::metrics::{Live, Metrics, Snapshot};
 use crate::otlp::{Otlp, SnapshotAsk, Surroundings};
 use crate::pulses::Pulses;
+use crate::recent::Recent;
 use crate::record_file::RecordFile;
 use crate::recorder::Recorder;
 use crate::self_metrics::{LoopLag, SelfMetrics};
@@ -42,6 +47,10 @@ pub struct Inputs {
     pub pages: mpsc::Receiver<(PageFormat, oneshot::Sender<String>)>,
     /// What happens to Weir itself, with the particulars.
     pub landmarks: mpsc::Receiver<(LandmarkEvent, String)>,
+    /// Who asks for the last exchanges.
+    pub exchanges_asked: mpsc::Receiver<(ExchangeFilter, oneshot::Sender<Vec<ExchangeSummary>>)>,
+    /// Where what is known is shown, a new one each second.
+    pub analysis: watch::Sender<Arc<AnalysisSnapshot>>,
     /// What is in flight.
     pub inflight: Arc<Inflight>,
     /// The gauges of admission.
@@ -62,6 +71,8 @@ pub struct Pipeline {
     snapshots: mpsc::Receiver<SnapshotAsk>,
     pulses: Pulses,
     recorders: Recorders,
+    recent: Recent,
+    observatory: Observatory,
     own: SelfMetrics,
 }
 
@@ -126,6 +137,8 @@ impl Pipeline {
             flush_timeout: config.flush_timeout,
             pulses: Pulses::new(config.max_pulsing),
             recorders,
+            recent: Recent::default(),
+            observatory: Observatory::new(config.observatory, Epoch { mono: clock(), wall: started }),
             own,
         };
         let (ended, done) = oneshot::channel();
@@ -151,6 +164,11 @@ impl Pipeline {
                 Some(page) = self.inputs.pages.recv() => self.answer(page),
                 Some(ask) = self.snapshots.recv() => self.hand_out(ask),
                 Some(landmark) = self.inputs.landmarks.recv() => self.landmark(landmark),
+                Some((filter, reply)) = self.inputs.exchanges_asked.recv() => {
+                    self.gather();
+                    // Whoever no longer waits does not miss them.
+                    let _ = reply.send(self.recent.list(&filter));
+                }
                 _ = ticks.tick() => self.tick(),
             }
         }
@@ -169,9 +187,16 @@ impl Pipeline {
     fn take(&mut self, exchange: Box<Exchange>) {
         self.own.taken(&exchange, (self.inputs.clock)());
         if let Some(pulse) = self.pulses.last(&exchange) {
-            self.recorders.record(&Observation::Pulse(Box::new(pulse)), false);
+            self.observe(&Observation::Pulse(Box::new(pulse)));
         }
-        self.recorders.take(exchange);
+        let kept = self.recorders.keeps(&exchange);
+        let observation = Observation::Exchange(exchange);
+        self.observatory.observe(&observation);
+        self.recorders.record(&observation, kept);
+        if let Observation::Exchange(exchange) = observation {
+            let exchange = self.recent.keep(*exchange);
+            self.recorders.offer(exchange, kept);
+        }
     }
 
     fn tick(&mut self) {
@@ -179,7 +204,7 @@ impl Pipeline {
         let now = (self.inputs.clock)();
         let queue_empty = self.inputs.exchanges.is_empty();
         for pulse in self.pulses.tick(&self.inputs.inflight, now, queue_empty) {
-            self.recorders.record(&Observation::Pulse(Box::new(pulse)), false);
+            self.observe(&Observation::Pulse(Box::new(pulse)));
         }
         let tick = Tick {
             at: now,
@@ -187,14 +212,21 @@ impl Pipeline {
             lanes: self.inputs.lanes.list().iter().map(|lane| lane.read(now)).collect(),
             in_flight: self.inputs.inflight.survey(now, self.stall_after),
         };
-        self.recorders.record(&Observation::Tick(Box::new(tick)), false);
+        self.observe(&Observation::Tick(Box::new(tick)));
+        self.inputs.analysis.send_replace(Arc::new(self.observatory.snapshot()));
+    }
+
+    /// Hands on an observation that is no exchange.
+    fn observe(&mut self, observation: &Observation) {
+        self.observatory.observe(observation);
+        self.recorders.record(observation, false);
     }
 
     /// Something happened to Weir itself.
     fn landmark(&mut self, (event, detail): (LandmarkEvent, String)) {
         let (at, wall) = ((self.inputs.clock)(), clock::wall());
         let landmark = Landmark { at, wall, event, detail: detail.into() };
-        self.recorders.record(&Observation::Landmark(Box::new(landmark)), false);
+        self.observe(&Observation::Landmark(Box::new(landmark)));
     }
 
     /// Everyone who waits for a page in one format at this moment gets the same one.
@@ -272,13 +304,15 @@ impl Recorders {
         }
     }
 
-    /// Takes in an exchange, which the export keeps.
-    fn take(&mut self, exchange: Box<Exchange>) {
-        let kept = self.otlp.as_ref().is_some_and(|otlp| otlp.keeps(&exchange));
-        let observation = Observation::Exchange(exchange);
-        self.record(&observation, kept);
-        if let (Some(otlp), Observation::Exchange(exchange)) = (&mut self.otlp, observation) {
-            otlp.offer(*exchange, kept);
+    /// Whether the export is to have an exchange.
+    fn keeps(&self, exchange: &Exchange) -> bool {
+        self.otlp.as_ref().is_some_and(|otlp| otlp.keeps(exchange))
+    }
+
+    /// Hands an exchange to the export.
+    fn offer(&mut self, exchange: Arc<Exchange>, kept: bool) {
+        if let Some(otlp) = &mut self.otlp {
+            otlp.offer(&exchange, kept);
         }
     }
 

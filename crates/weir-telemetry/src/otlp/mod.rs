@@ -102,13 +102,12 @@ impl Otlp {
 
     /// Hands an exchange over to every destination. Never waits: where there is no room it is lost, and
     /// counted.
-    pub(crate) fn offer(&mut self, exchange: Exchange, kept: bool) {
+    pub(crate) fn offer(&mut self, exchange: &Arc<Exchange>, kept: bool) {
         if !kept {
             self.sampled_out += u64::from(!self.lanes.is_empty());
             return;
         }
-        let exchange = Arc::new(exchange);
-        self.lanes.iter_mut().for_each(|lane| lane.offer(&exchange));
+        self.lanes.iter_mut().for_each(|lane| lane.offer(exchange));
     }
 
     /// Exchanges that were not to be sent.

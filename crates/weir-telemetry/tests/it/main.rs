@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod access_log;
+mod analysis;
 mod collector;
 mod content;
 mod export;

@@ -4,8 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::task::TaskTracker;
+use weir_analysis::api::{ExchangeFilter, ExchangeSummary};
+use weir_analysis::snapshot::Snapshot;
+use weir_analysis::time::Moment;
 use weir_core::dialect::Dialect;
 use weir_core::exchange::{
     Answer, Asked, Caller, Exchange, ExchangeId, HttpVersion, ItlBasis, Output, Stalls, TokenCount, WallTime,
@@ -36,6 +39,8 @@ pub(crate) struct Sut {
     pub(crate) exchanges: mpsc::Sender<Box<Exchange>>,
     pub(crate) pages: mpsc::Sender<(PageFormat, oneshot::Sender<String>)>,
     pub(crate) landmarks: mpsc::Sender<(LandmarkEvent, String)>,
+    pub(crate) asking: mpsc::Sender<(ExchangeFilter, oneshot::Sender<Vec<ExchangeSummary>>)>,
+    pub(crate) snapshot: watch::Receiver<Arc<Snapshot>>,
     pub(crate) inflight: Arc<Inflight>,
     pub(crate) lanes: Arc<Lanes>,
     pub(crate) tally: Arc<Tally>,
@@ -52,12 +57,17 @@ impl Sut {
         let (exchanges, incoming) = mpsc::channel(8_192);
         let (pages, asked) = mpsc::channel(4);
         let (landmarks, happened) = mpsc::channel(4);
+        let (asking, exchanges_asked) = mpsc::channel(4);
+        let begun = Arc::new(Snapshot::empty(Moment(0), Moment(0)));
+        let (analysis, snapshot) = watch::channel(begun);
         let (inflight, lanes, tally) =
             (Arc::new(Inflight::new(1_024)), Arc::<Lanes>::default(), Arc::<Tally>::default());
         let inputs = Inputs {
             exchanges: incoming,
             pages: asked,
             landmarks: happened,
+            exchanges_asked,
+            analysis,
             inflight: Arc::clone(&inflight),
             lanes: Arc::clone(&lanes),
             tally: Arc::clone(&tally),
@@ -65,7 +75,7 @@ impl Sut {
         };
         let tracker = TaskTracker::new();
         let handle = Pipeline::start(config, inputs, &tracker)?;
-        Ok(Self { exchanges, pages, landmarks, inflight, lanes, tally, handle, tracker })
+        Ok(Self { exchanges, pages, landmarks, asking, snapshot, inflight, lanes, tally, handle, tracker })
     }
 
     pub(crate) async fn send(&self, exchange: Exchange) {

@@ -1,52 +1,13 @@
-//! The admin listener over real sockets.
+//! The pages for scrapers and probes, and the listener itself.
 
-#![allow(clippy::unwrap_used)]
-
-use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
-use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, timeout};
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 use weir_core::page::PageFormat;
-use weir_dash::{Admin, AdminHandles};
 
-struct House {
-    address: SocketAddr,
-    pages: mpsc::Receiver<(PageFormat, oneshot::Sender<String>)>,
-    ready: watch::Sender<bool>,
-    stop: CancellationToken,
-    tracker: TaskTracker,
-}
-
-async fn house() -> House {
-    let (asking, pages) = mpsc::channel(4);
-    let (ready, readiness) = watch::channel(true);
-    let handles = AdminHandles { pages: asking, ready: readiness };
-    let any: SocketAddr = (Ipv4Addr::LOCALHOST, 0).into();
-    let admin = Admin::bind(any, handles).await.unwrap();
-    let address = admin.local_addr().unwrap();
-    let (stop, tracker) = (CancellationToken::new(), TaskTracker::new());
-    admin.serve(stop.clone(), &tracker);
-    House { address, pages, ready, stop, tracker }
-}
-
-/// One request on a connection of its own; the whole answer.
-async fn ask(address: SocketAddr, line: &str) -> String {
-    let mut stream = TcpStream::connect(address).await.unwrap();
-    let request = format!("{line} HTTP/1.1\r\nhost: weir\r\nconnection: close\r\n\r\n");
-    stream.write_all(request.as_bytes()).await.unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.unwrap();
-    answer
-}
-
-fn body(answer: &str) -> &str {
-    answer.split_once("\r\n\r\n").unwrap().1
-}
+use crate::house::{ask, body, house};
 
 #[tokio::test]
 async fn a_page_is_asked_for_and_handed_on() {
