@@ -66,7 +66,10 @@ pub(super) fn nearest<'a>(word: &str, allowed: impl IntoIterator<Item = &'a str>
 
 /// `; did you mean "word"?`, or nothing.
 pub(super) fn did_you_mean<'a>(word: &str, allowed: impl IntoIterator<Item = &'a str>) -> String {
-    nearest(word, allowed).map_or_else(String::new, |known| format!("; did you mean \"{known}\"?"))
+    // A word that is allowed, but not here, is what was meant.
+    nearest(word, allowed)
+        .filter(|known| *known != word)
+        .map_or_else(String::new, |known| format!("; did you mean \"{known}\"?"))
 }
 
 /// A word as it is quoted in a message: not longer than is of use, and without what would break a line.

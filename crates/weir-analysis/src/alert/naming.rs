@@ -1,6 +1,6 @@
 //! Signals by name, and what to say about a name that is none.
 
-use super::mistake::{nearest, quoted};
+use super::mistake::{did_you_mean, quoted};
 use super::signal::{BurnWindow, FUNCTIONS, Figure, Measure, Signal, Stat, WINDOWS};
 use crate::scope::Window;
 
@@ -44,8 +44,7 @@ fn unknown(name: &str) -> String {
         return format!("{} is not kept (statistics are {stats})", quoted(stat));
     }
     let names = names();
-    let hint = nearest(name, names.iter().map(String::as_str))
-        .map_or_else(String::new, |known| format!("; did you mean \"{known}\"?"));
+    let hint = did_you_mean(name, names.iter().map(String::as_str));
     format!("{} is no signal{hint} (signals are {})", quoted(name), listed())
 }
 

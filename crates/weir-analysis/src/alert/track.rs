@@ -100,8 +100,8 @@ impl Track {
         now: Moment,
         changes: &mut Vec<Change>,
     ) {
+        self.grace = self.grace.saturating_sub(step);
         if holds.is_none() && !self.grace.is_zero() {
-            self.grace = self.grace.saturating_sub(step);
             return;
         }
         self.grace = Duration::ZERO;

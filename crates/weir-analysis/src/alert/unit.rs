@@ -188,10 +188,17 @@ pub(super) fn print_duration(duration: Duration) -> String {
 /// A value as it would be written, such that reading it gives the same value again.
 pub(super) fn print_value(value: f64, unit: Unit) -> String {
     match unit {
-        Unit::Seconds => format!("{value}s"),
+        Unit::Seconds => short(value),
         Unit::Share | Unit::Ratio => percent(value).unwrap_or_else(|| value.to_string()),
         _ => value.to_string(),
     }
+}
+
+/// Seconds, those below one as milliseconds where these are read as the same.
+fn short(seconds: f64) -> String {
+    let millis = seconds * 1e3;
+    let same = seconds > 0.0 && seconds < 1.0 && millis / 1e3 == seconds;
+    if same { format!("{millis}ms") } else { format!("{seconds}s") }
 }
 
 /// The percentage that is read as this ratio. Not each is: 100 times the ratio may be off by a rounding.
@@ -247,6 +254,9 @@ mod tests {
     fn values_are_printed_as_they_are_read() {
         for (unit, written, value, printed) in [
             (Unit::Seconds, "2000ms", 2.0, "2s"),
+            (Unit::Seconds, "0.2s", 0.2, "200ms"),
+            (Unit::Seconds, "250us", 0.000_25, "0.25ms"),
+            (Unit::Seconds, "0ms", 0.0, "0s"),
             (Unit::Share, "5%", 0.05, "5%"),
             (Unit::Share, "0.07", 0.07, "7%"),
             (Unit::Ratio, "113%", 1.13, "113%"),
