@@ -15,7 +15,7 @@ use weir_core::inflight::Inflight;
 use weir_core::lanes::Lanes;
 use weir_core::observation::LandmarkEvent;
 use weir_core::tally::Tally;
-use weir_dash::{Admin, AdminConfig, AdminHandles};
+use weir_dash::{Admin, AdminHandles};
 use weir_proxy::{Drain, Outlet, Server, Wiring};
 use weir_telemetry::{Inputs, Pipeline, PipelineHandle};
 
@@ -93,9 +93,9 @@ impl Weir {
         let started = Moment(weir_proxy::wall().0);
         let (analysis, snapshot) = watch::channel(Arc::new(Snapshot::empty(started, started)));
         let handles = AdminHandles { pages, exchanges: asking, alerts, snapshot, ready: ready_seen };
-        let config = AdminConfig { listen: settings.admin, token: None };
-        let admin = Admin::bind(config, handles).await.map_err(cannot("serve metrics on", settings.admin))?;
-        let admin_address = admin.local_addr().map_err(cannot("serve metrics on", settings.admin))?;
+        let listen = settings.admin.listen;
+        let admin = Admin::bind(settings.admin, handles).await.map_err(cannot("serve metrics on", listen))?;
+        let admin_address = admin.local_addr().map_err(cannot("serve metrics on", listen))?;
         let inputs = Inputs {
             exchanges: watch_exchanges(exchanges),
             pages: pages_asked,

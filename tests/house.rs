@@ -107,7 +107,7 @@ fn keys_agree_with_the_documented_file() {
             (Some(_), HAS_TO_BE_GIVEN) => {}
             (Some(value), default) => assert_eq!(value, default, "{key} in proxy.toml is not at its default"),
             (None, default) => {
-                let named = key.contains("NAME");
+                let named = key.contains("NAME") || key.starts_with("[[");
                 let unset = named || default.starts_with("not set") || default.starts_with("as in");
                 assert!(unset, "{key} is commented out in proxy.toml but has a default: {default}");
             }
@@ -131,6 +131,10 @@ url = "http://127.0.0.1:8000"
 [admission.models."NAME"]
 [otlp.destinations."NAME"]
 endpoint = "http://127.0.0.1:4318"
+[[slo]]
+objective = "ttft"
+limit = "2s"
+target = 95.0
 "#;
 
 /// Every key that weir knows, with its default, by what it says itself.

@@ -4,17 +4,20 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tracing::Level;
+use weir_analysis::observatory::ObservatoryConfig;
 use weir_core::draft::Watch;
 use weir_core::lanes::GLOBAL;
 use weir_core::policy::{LaneLimits, Policy};
 use weir_core::prompt_hash::PromptKey;
 use weir_core::reader::TokenRule;
+use weir_dash::{AdminConfig, Token};
 use weir_proxy::{
     Config, ContextRules, DEFAULT_DRAIN_TIMEOUT, FullStatus, HeaderRules, ListenConfig, Timeouts,
     UpstreamConfig, UpstreamHttp,
 };
 use weir_telemetry::{Destination, Scheme, TelemetryConfig, UpstreamFacts};
 
+use super::analysis::{analysis, slos};
 use super::error::Place;
 use super::kinds::{Address, Choice, Count, FilePath, Name, Secret, Size, Span, Switch, Target, Url};
 use super::otlp::otlp;
@@ -65,12 +68,20 @@ pub(super) fn settings(root: &mut Section<'_, '_>, overrides: &Overrides) -> Opt
     let (otlp, context) = root.section("otlp", otlp);
     let context = ContextRules { prompt_key, ..context };
     let log = root.section("log", |section| log(section, overrides));
+    let observatory = root.section("analysis", analysis);
+    let observatory = ObservatoryConfig {
+        slos: slos(root),
+        max_models: records.max_models,
+        known_models: policy.models.keys().cloned().collect(),
+        ..observatory
+    };
     let telemetry = TelemetryConfig {
         known_models: policy.models.keys().map(|name| name.clone().into()).collect(),
         stall_after: watch.stall_after.as_duration(),
         // As many as if each connection carried one exchange; those beyond run unlisted, and counted.
         max_pulsing: listen.max_connections,
         otlp,
+        observatory,
         upstreams: upstream.iter().map(|(_, facts)| facts.clone()).collect(),
         scheme: if listen.tls.is_some() { Scheme::Https } else { Scheme::Http },
         ..records
@@ -110,14 +121,26 @@ fn admin(
     overrides: &Overrides,
     listen: SocketAddr,
     listen_place: &Place,
-) -> SocketAddr {
+) -> AdminConfig {
     let key = Key::or_flag("address", "--admin", overrides.admin.as_deref());
     let address = section.setting(key, Address, weir_dash::DEFAULT_LISTEN);
     if address.value == listen && listen.port() != 0 {
         let place = if address.place == Place::Nowhere { listen_place } else { &address.place };
         section.refuse("address", place, "taken by listen.address; allowed: an address of its own");
     }
-    address.value
+    let token = section.optional("token", Secret, "the API is for this machine alone");
+    let token = token.and_then(|given| {
+        let token = Token::new(&given.value);
+        if token.is_none() {
+            section.refuse(
+                "token",
+                &given.place,
+                "not a token; allowed: 1 to 512 visible characters of ASCII",
+            );
+        }
+        token
+    });
+    AdminConfig { listen: address.value, token }
 }
 
 fn upstream(section: &mut Section<'_, '_>, overrides: &Overrides) -> Option<(UpstreamConfig, UpstreamFacts)> {

@@ -106,6 +106,34 @@ impl Kind for Ratio {
     }
 }
 
+/// A share in percent, above 0 and below 100.
+pub(super) struct Percent;
+
+impl Kind for Percent {
+    type Value = f64;
+
+    fn allowed(&self) -> String {
+        "a number above 0 and below 100, such as 99.9".to_owned()
+    }
+
+    fn read(&self, raw: &Raw<'_>) -> Result<f64, Fault> {
+        let number = match raw {
+            Raw::Float(number) => *number,
+            Raw::Integer(Some(number)) => *number as f64,
+            _ => return Err(Fault::Type),
+        };
+        match number {
+            number if number <= 0.0 => Err(Fault::Low),
+            number if number < 100.0 => Ok(number),
+            _ => Err(Fault::High),
+        }
+    }
+
+    fn show(&self, value: &f64) -> String {
+        format!("{value:?}")
+    }
+}
+
 /// Regular expressions.
 pub(super) struct Patterns;
 

@@ -4,6 +4,7 @@
 //! place that does. `section.rs` looks keys up, and `reader.rs` collects every mistake on the
 //! way instead of ending at the first.
 
+mod analysis;
 mod document;
 mod effective;
 mod endpoint;
@@ -24,12 +25,12 @@ mod tests;
 
 use std::ffi::OsString;
 use std::io::{self, Read};
-use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
 use tracing::Level;
 use weir_core::policy::Policy;
+use weir_dash::AdminConfig;
 use weir_telemetry::TelemetryConfig;
 
 pub(crate) use effective::Effective;
@@ -47,8 +48,8 @@ pub(crate) struct Settings {
     pub(crate) proxy: weir_proxy::Config,
     pub(crate) policy: Policy,
     pub(crate) telemetry: TelemetryConfig,
-    /// Where metrics and health are served.
-    pub(crate) admin: SocketAddr,
+    /// Where metrics, health and the API are served.
+    pub(crate) admin: AdminConfig,
     /// How long running exchanges may take to end after a shutdown began.
     pub(crate) drain_timeout: Duration,
     /// Records that may wait for the pipeline.

@@ -112,7 +112,7 @@ fn every_key_arrives_where_it_belongs() {
     assert_eq!(proxy.listen.address, "[::1]:1".parse().unwrap());
     assert_eq!((proxy.listen.max_connections, proxy.listen.head_timeout), (2, seconds(3)));
     assert_eq!(proxy.request_buffer, 4_096);
-    assert_eq!(settings.admin, "0.0.0.0:5".parse().unwrap());
+    assert_eq!(settings.admin.listen, "0.0.0.0:5".parse().unwrap());
     assert_eq!((&*proxy.upstream.name, proxy.upstream.max_idle), ("six", 8));
     assert_eq!(proxy.upstream.url.to_string(), "http://s3cret.internal:7/base");
     assert_eq!(proxy.upstream.idle_timeout, seconds(9));
@@ -155,12 +155,14 @@ const BROKEN: &[(&str, &[&str])] = &[
         "[lisen]\naddress = 3\n",
         &[
             "weir.toml:3: lisen: unknown section; did you mean `listen`? allowed: listen, admin, upstream, timeouts, \
-           admission, headers, stream, records, otlp, log",
+           admission, headers, stream, records, otlp, log, analysis, slo",
         ],
     ),
     (
         "[admin]\nconnect = \"5s\"\n",
-        &["weir.toml:4: admin.connect: unknown key; did you mean `timeouts.connect`? allowed: address"],
+        &[
+            "weir.toml:4: admin.connect: unknown key; did you mean `timeouts.connect`? allowed: address, token",
+        ],
     ),
     (
         "[admission.models.\"a/b\"]\nmax_concurent = 1\n",
@@ -345,7 +347,7 @@ fn flags_stand_above_the_file_and_are_checked_too() {
     let loaded = load_text(Some(("weir.toml", &text)), &flags, &env).unwrap();
     assert_eq!(loaded.settings.proxy.upstream.url.to_string(), "http://flag");
     assert_eq!(loaded.settings.proxy.listen.address.port(), 1);
-    assert_eq!(loaded.settings.admin.port(), 2);
+    assert_eq!(loaded.settings.admin.listen.port(), 2);
     assert_eq!(loaded.settings.telemetry.access_log, Some(Destination::File("$x".into())));
     assert_eq!(loaded.settings.telemetry.record.as_deref(), Some(Path::new("r")));
     assert_eq!(loaded.settings.log.level, Level::TRACE);
@@ -505,5 +507,41 @@ proptest! {
                 prop_assert!(mistakes.to_string().starts_with(&format!("weir.toml:1: {key}: ")), "{}", mistakes);
             }
         }
+    }
+}
+
+#[test]
+fn what_is_asked_of_the_service_is_read() {
+    let file = |slos: &str| format!("[upstream]\nurl = \"http://h\"\n{slos}");
+    let read = |slos: &str| {
+        let text = file(slos);
+        load_text(Some(("weir.toml", &text)), &Overrides::default(), &|_| None)
+    };
+    let slos = |slos: &str| read(slos).unwrap().settings.telemetry.observatory.slos;
+    assert_eq!(slos(""), weir_analysis::slo::SloConfig::defaults());
+    let two = "[[slo]]\nobjective = \"e2e\"\nlimit = \"20s\"\ntarget = 99\nmodel = \"m\"\n\
+               [[slo]]\nobjective = \"availability\"\ntarget = 99.9\nname = \"up\"\nmin_events = 5\n";
+    let two = slos(two);
+    assert_eq!(two[0].objective, weir_analysis::slo::Objective::E2e(Duration::from_secs(20)));
+    assert_eq!((&*two[0].name, two[0].target, two[0].model.as_deref()), ("e2e", 0.99, Some("m")));
+    assert_eq!((&*two[1].name, two[1].min_events), ("up", 5));
+    for (slos, says) in [
+        ("[[slo]]\ntarget = 99\n", "weir.toml:3: slo[1].objective: missing; it has to be given"),
+        (
+            "[[slo]]\nobjective = \"ttft\"\ntarget = 99\n",
+            "weir.toml:3: slo[1].limit: missing; it has to be given",
+        ),
+        (
+            "[[slo]]\nobjective = \"error_rate\"\ntarget = 99\nlimit = \"1s\"\n",
+            "weir.toml:6: slo[1].limit: only a latency has one; allowed: none here",
+        ),
+        (
+            "[[slo]]\nobjective = \"error_rate\"\ntarget = 100\n",
+            "weir.toml:5: slo[1].target: too large; allowed: a number above 0 and below 100, such as 99.9",
+        ),
+        ("[slo]\n", "weir.toml:3: slo: not an array of tables; allowed: [[slo]]"),
+    ] {
+        let mistakes = read(slos).unwrap_err().to_string();
+        assert!(mistakes.starts_with(says), "{mistakes}");
     }
 }

@@ -31,4 +31,38 @@ impl<'a> Section<'_, 'a> {
         }
         all
     }
+
+    /// The tables of an array, in their order, with what `read` makes of each. Empty where the file has
+    /// none.
+    pub(in crate::config) fn tables<T>(
+        &mut self,
+        name: &'static str,
+        mut read: impl FnMut(&mut Section<'_, 'a>) -> T,
+    ) -> Vec<T> {
+        self.asked.push(name);
+        let Some((key, value)) = self.table.and_then(|table| table.get_key_value(name)) else {
+            return Vec::new();
+        };
+        let path = join(&self.path, name);
+        let place = self.reader.place(key.span().start);
+        let Some(tables) = value.get_ref().as_array() else {
+            self.reader.mistake(place, path.clone(), format!("not an array of tables; allowed: [[{path}]]"));
+            return Vec::new();
+        };
+        let mut all = Vec::new();
+        for (nth, table) in tables.iter().enumerate() {
+            let place = self.reader.place(table.span().start);
+            let path_of_one = format!("{path}[{}]", nth + 1);
+            let table = table.get_ref().as_table();
+            if table.is_none() {
+                let says = format!("not a table; allowed: [[{path}]]");
+                self.reader.mistake(place.clone(), path_of_one.clone(), says);
+            }
+            self.reader.effective.section(&format!("[{path}]"));
+            let mut section = Section::new(self.reader, path_of_one, table, place);
+            all.push(read(&mut section));
+            section.close();
+        }
+        all
+    }
 }

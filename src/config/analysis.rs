@@ -1,0 +1,108 @@
+//! What the file says of what is worked out: the windows, and what is asked of the service.
+
+use std::time::Duration;
+
+use weir_analysis::observatory::ObservatoryConfig;
+use weir_analysis::slo::config::MIN_EVENTS;
+use weir_analysis::slo::{Objective, OwnRefusals, SloConfig};
+
+use super::error::Place;
+use super::kinds::{Choice, Count, Name, Size, Span};
+use super::lists::Percent;
+use super::section::Section;
+
+const MILLI: Duration = Duration::from_millis(1);
+const HOUR: Duration = Duration::from_secs(3_600);
+const MEMORY: Size = Size { min: 1 << 20, max: 16 << 30 };
+const PATIENCE: Span = Span { min: Duration::from_secs(1), max: HOUR };
+const LIMIT: Span = Span { min: MILLI, max: HOUR };
+const EVENTS: Count = Count { min: 1, max: 1_000_000_000 };
+const REFUSALS: &[(&str, OwnRefusals)] = &[("\"bad\"", OwnRefusals::Bad), ("\"out\"", OwnRefusals::Out)];
+
+/// How many SLOs there may be. Each keeps counts of thirty days.
+const MAX_SLOS: usize = 64;
+
+/// What an objective is made of a limit.
+type Made = fn(Duration) -> Objective;
+
+/// Objectives by how the file names them, in the order of [`MADE`].
+const KINDS: &[(&str, usize)] = &[
+    ("\"ttft\"", 0),
+    ("\"itl\"", 1),
+    ("\"tpot\"", 2),
+    ("\"e2e\"", 3),
+    ("\"queue_wait\"", 4),
+    ("\"error_rate\"", 5),
+    ("\"availability\"", 6),
+];
+const MADE: [Made; 7] = [
+    Objective::Ttft,
+    Objective::Itl,
+    Objective::Tpot,
+    Objective::E2e,
+    Objective::QueueWait,
+    |_| Objective::ErrorRate,
+    |_| Objective::Availability,
+];
+
+/// The windows.
+pub(super) fn analysis(section: &mut Section<'_, '_>) -> ObservatoryConfig {
+    let default = ObservatoryConfig::default();
+    ObservatoryConfig {
+        memory: section.value("memory", MEMORY, default.memory),
+        no_progress_after: section.value("no_progress_after", PATIENCE, default.no_progress_after),
+        own_refusals: section.value("own_refusals", Choice(REFUSALS), default.own_refusals),
+        ..default
+    }
+}
+
+/// What is asked of the service; the defaults where nothing is.
+pub(super) fn slos(root: &mut Section<'_, '_>) -> Vec<SloConfig> {
+    let mut names = Vec::<Box<str>>::new();
+    let given = root.tables("slo", |section| {
+        let place = section.place();
+        let slo = slo(section)?;
+        if names.contains(&slo.name) {
+            section.refuse("name", &place, "taken by another [[slo]]; allowed: a name of its own");
+        }
+        if names.len() == MAX_SLOS {
+            section.refuse("name", &place, format!("too many; allowed: {MAX_SLOS} of [[slo]]"));
+        }
+        names.push(slo.name.clone());
+        Some(slo)
+    });
+    if given.is_empty() { SloConfig::defaults() } else { given.into_iter().flatten().collect() }
+}
+
+fn slo(section: &mut Section<'_, '_>) -> Option<SloConfig> {
+    let kind = section.optional("objective", Choice(KINDS), "has to be given");
+    let limit = section.optional("limit", LIMIT, "has to be given for a latency");
+    let target = section.optional("target", Percent, "has to be given");
+    let name = section.optional("name", Name, "as the objective");
+    let model = section.optional("model", Name, "every model").map(|model| model.value);
+    let min_events = section.value("min_events", EVENTS, MIN_EVENTS as usize) as u64;
+    let place = section.place();
+    let kind = needed(section, "objective", kind.map(|kind| kind.value), &place)?;
+    let target = needed(section, "target", target.map(|target| target.value), &place)?;
+    let is_latency = MADE[kind](MILLI).limit().is_some();
+    let limit = match limit {
+        Some(limit) if !is_latency => {
+            section.refuse("limit", &limit.place, "only a latency has one; allowed: none here");
+            return None;
+        }
+        Some(limit) => limit.value,
+        None if is_latency => needed(section, "limit", None, &place)?,
+        None => MILLI,
+    };
+    let objective = MADE[kind](limit);
+    let name = name.map_or_else(|| objective.as_str().into(), |name| name.value);
+    Some(SloConfig { name, objective, target: target / 100.0, model, min_events })
+}
+
+/// A value that has to be given. One that is wrong was noted when it was read.
+fn needed<T>(section: &mut Section<'_, '_>, key: &'static str, value: Option<T>, place: &Place) -> Option<T> {
+    if value.is_none() && !section.has(key) {
+        section.refuse(key, place, "missing; it has to be given");
+    }
+    value
+}
