@@ -7,6 +7,8 @@ use super::unit::Unit;
 use crate::scope::{Scope, Window};
 
 pub use super::figure::{Figure, Reach};
+pub use crate::slo::BurnWindow;
+pub use crate::window::Measure;
 
 /// A statistic of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -42,62 +44,7 @@ impl Stat {
     }
 }
 
-/// What has a distribution: one value an exchange, or one a gap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Measure {
-    /// Time to first token as the client sees it.
-    Ttft,
-    /// Time to first token since the request was dispatched.
-    UpstreamTtft,
-    /// Inter-token latency.
-    Itl,
-    /// The gap from one chunk to the next.
-    InterChunk,
-    /// Time per output token after the first.
-    Tpot,
-    /// Tokens per second of one stream.
-    Tps,
-    /// Received to last token.
-    E2e,
-    /// Wait for admission.
-    QueueWait,
-    /// Prompt tokens.
-    InputTokens,
-    /// Output tokens.
-    OutputTokens,
-}
-
 impl Measure {
-    /// Every measure.
-    pub const ALL: [Self; 10] = [
-        Self::Ttft,
-        Self::UpstreamTtft,
-        Self::Itl,
-        Self::InterChunk,
-        Self::Tpot,
-        Self::Tps,
-        Self::E2e,
-        Self::QueueWait,
-        Self::InputTokens,
-        Self::OutputTokens,
-    ];
-
-    /// The name as it stands after the statistic's.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Ttft => "ttft",
-            Self::UpstreamTtft => "upstream_ttft",
-            Self::Itl => "itl",
-            Self::InterChunk => "inter_chunk",
-            Self::Tpot => "tpot",
-            Self::Tps => "tps",
-            Self::E2e => "e2e",
-            Self::QueueWait => "queue_wait",
-            Self::InputTokens => "input_tokens",
-            Self::OutputTokens => "output_tokens",
-        }
-    }
-
     /// What its values are counted in.
     pub const fn unit(self) -> Unit {
         match self {
@@ -120,51 +67,6 @@ impl Measure {
             Self::QueueWait => "Wait for admission of the requests that were admitted.",
             Self::InputTokens => "Prompt tokens of one exchange, as the engine reported them.",
             Self::OutputTokens => "Output tokens of one exchange, by the best count known.",
-        }
-    }
-}
-
-/// The window that the burn of an error budget is measured over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum BurnWindow {
-    /// Five minutes.
-    FiveMinutes,
-    /// Half an hour.
-    HalfHour,
-    /// One hour.
-    Hour,
-    /// Two hours.
-    TwoHours,
-    /// Six hours.
-    SixHours,
-    /// One day.
-    Day,
-    /// Three days.
-    ThreeDays,
-}
-
-impl BurnWindow {
-    /// Every window, the shortest first.
-    pub const ALL: [Self; 7] = [
-        Self::FiveMinutes,
-        Self::HalfHour,
-        Self::Hour,
-        Self::TwoHours,
-        Self::SixHours,
-        Self::Day,
-        Self::ThreeDays,
-    ];
-
-    /// The name as it stands in conditions.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::FiveMinutes => "5m",
-            Self::HalfHour => "30m",
-            Self::Hour => "1h",
-            Self::TwoHours => "2h",
-            Self::SixHours => "6h",
-            Self::Day => "1d",
-            Self::ThreeDays => "3d",
         }
     }
 }

@@ -2,27 +2,64 @@
 
 use super::grid;
 
-/// What there is a distribution of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Measure {
+/// What there is a distribution of: one value an exchange, or one a gap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Measure {
+    /// Time to first token as the client sees it.
     Ttft,
+    /// Time to first token since the request was dispatched.
     UpstreamTtft,
+    /// Inter-token latency.
     Itl,
+    /// The gap from one chunk to the next.
     InterChunk,
+    /// Time per output token after the first.
     Tpot,
+    /// Tokens per second of one stream.
     Tps,
+    /// Received to last token.
     E2e,
+    /// Wait for admission.
     QueueWait,
+    /// Prompt tokens.
     InputTokens,
+    /// Output tokens.
     OutputTokens,
 }
 
 impl Measure {
-    /// How many there are.
-    pub(super) const COUNT: usize = 10;
+    /// Every measure.
+    pub const ALL: [Self; 10] = [
+        Self::Ttft,
+        Self::UpstreamTtft,
+        Self::Itl,
+        Self::InterChunk,
+        Self::Tpot,
+        Self::Tps,
+        Self::E2e,
+        Self::QueueWait,
+        Self::InputTokens,
+        Self::OutputTokens,
+    ];
+
+    /// The name as it stands in conditions.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ttft => "ttft",
+            Self::UpstreamTtft => "upstream_ttft",
+            Self::Itl => "itl",
+            Self::InterChunk => "inter_chunk",
+            Self::Tpot => "tpot",
+            Self::Tps => "tps",
+            Self::E2e => "e2e",
+            Self::QueueWait => "queue_wait",
+            Self::InputTokens => "input_tokens",
+            Self::OutputTokens => "output_tokens",
+        }
+    }
 
     /// What its raw values mean.
-    pub(super) const fn unit(self) -> Unit {
+    pub(super) const fn raw(self) -> Unit {
         match self {
             Self::Tps => Unit::Rate,
             Self::InputTokens | Self::OutputTokens => Unit::Tokens,

@@ -27,5 +27,6 @@ mod tests;
 
 pub use budget::Memory;
 pub use figures::{Distribution, Figures, Goodput, Latencies, Lengths, Requests, Throughput, Tokens};
+pub use measure::Measure;
 pub use sparkline::Sparklines;
 pub use windows::{Windows, WindowsConfig};

@@ -23,7 +23,7 @@ type History = Ring<POINTS, GRAIN_S>;
 
 #[derive(Debug)]
 pub(super) struct Series {
-    tracks: [Track; Measure::COUNT],
+    tracks: [Track; Measure::ALL.len()],
     recent: Recent,
     history: History,
     peaks: VecDeque<Peaks>,
@@ -34,7 +34,7 @@ pub(super) struct Series {
 impl Series {
     /// Bytes that one holds beside its bins.
     pub(super) const FIXED_BYTES: usize = size_of::<Self>()
-        + Measure::COUNT * (Track::FIXED_BYTES - size_of::<Track>())
+        + Measure::ALL.len() * (Track::FIXED_BYTES - size_of::<Track>())
         + Recent::BYTES
         + History::BYTES
         + POINTS * size_of::<Peaks>();
@@ -86,7 +86,7 @@ impl Series {
             sum.merge(slot, &mut budget);
         }
         let [bin] = quantiles([&sum, &Histogram::default()], sum.exact.binned, [0.95]);
-        let unit = measure.unit();
+        let unit = measure.raw();
         bin.map(|bin| unit.middle(bin).min(unit.told(sum.exact.max as f64)))
     }
 
@@ -101,7 +101,7 @@ impl Series {
 
     /// Records a raw value in the open slot.
     pub(super) fn record(&mut self, measure: Measure, raw: u64, budget: &mut Budget) {
-        self.tracks[measure as usize].open().record(measure.unit().bin(raw), raw, budget);
+        self.tracks[measure as usize].open().record(measure.raw().bin(raw), raw, budget);
     }
 
     /// Records gaps in the open slot: `folded` are their bins, which are those of this grid.
@@ -119,7 +119,7 @@ impl Series {
             last = Some(bin);
         }
         // The greatest is that of the whole stream: it may have come before these gaps did.
-        let unit = measure.unit();
+        let unit = measure.raw();
         let max = match last {
             Some(last) if unit.bin(gaps.max_ns) != last => gaps.max_ns.min((unit.middle(last) * 1e9) as u64),
             _ => gaps.max_ns,
@@ -143,9 +143,8 @@ impl Series {
     pub(super) fn figures(&self, window: Window, now: Moment, started: Moment) -> Option<Figures> {
         let (counts, begun) = self.counts(window, now);
         let span_s = now.since(begun.max(started)).as_secs_f64();
-        let distribution = |measure: Measure| {
-            Distribution::new(self.tracks[measure as usize].window(window), measure.unit())
-        };
+        let distribution =
+            |measure: Measure| Distribution::new(self.tracks[measure as usize].window(window), measure.raw());
         let latency = Latencies {
             ttft: distribution(Measure::Ttft),
             upstream_ttft: distribution(Measure::UpstreamTtft),
