@@ -182,7 +182,7 @@ impl Proxy {
             Rejection::Full(wait) => ProxyError::QueueFull { answer: self.config.full_status, wait },
             Rejection::TimedOut(wait) => ProxyError::QueueTimeout { wait },
         })?;
-        record.admit(permit);
+        record.hold(permit);
         Ok(read.body)
     }
 

@@ -122,19 +122,18 @@ impl Draft {
         self.live.awaits();
     }
 
-    /// It was admitted through these lanes at `at`.
-    pub fn admitted(&self, lanes: Box<[Arc<LaneGauge>]>, at: Stamp) {
-        self.live.admitted(lanes, at);
+    /// It goes through these lanes. To be said before it is admitted.
+    pub fn goes_through(&self, lanes: Box<[Arc<LaneGauge>]>) {
+        self.live.goes_through(lanes);
     }
 
     /// Something happened at `at`.
     pub fn mark(&mut self, mark: Mark, at: Stamp) {
         let at = self.offset(at);
-        if mark == Mark::Admitted {
-            self.live.enter(Phase::Waiting);
-        }
-        if matches!(mark, Mark::Admitted | Mark::ResponseHead) {
-            self.live.moved(at);
+        match mark {
+            Mark::Admitted => self.live.admitted(at),
+            Mark::ResponseHead => self.live.moved(at),
+            _ => {}
         }
         self.timeline.set(mark, at);
     }

@@ -104,12 +104,17 @@ impl Live {
         self.upstream.get_or_init(|| upstream.into());
     }
 
-    /// It was admitted through these lanes at `at`; only the first call counts.
-    pub fn admitted(&self, lanes: Box<[Arc<LaneGauge>]>, at: Stamp) {
-        if self.lanes.set(lanes).is_ok() {
-            self.stage_since.store(at.since(self.received).0, Relaxed);
-            self.each_lane(|stages| stages.prefill.enter(at));
-        }
+    /// It goes through these lanes; only the first call counts, and only before it is admitted.
+    pub fn goes_through(&self, lanes: Box<[Arc<LaneGauge>]>) {
+        let _ = self.lanes.set(lanes);
+    }
+
+    /// It was admitted at `at`.
+    pub fn admitted(&self, at: Offset) {
+        self.enter(Phase::Waiting);
+        self.moved(at);
+        let (_, at) = self.stage(at);
+        self.each_lane(|stages| stages.prefill.enter(at));
     }
 
     /// The first token came at `at`.
@@ -311,14 +316,16 @@ impl Inflight {
     /// speak yet.
     pub fn survey(&self, now: Stamp, stall_after: Offset) -> InFlight {
         let mut survey = InFlight::default();
-        for live in self.list() {
-            let reading = live.read();
+        for reading in self.by_silence(now) {
             survey.phases[reading.phase as usize] += 1;
             let length = reading.silence(now);
             if reading.phase == Phase::Queued || length <= stall_after {
                 continue;
             }
             survey.stalled += u64::from(reading.phase == Phase::Decode);
+            if survey.silent.len() == LISTED_SILENCES {
+                continue;
+            }
             survey.silent.push(Silence {
                 id: reading.id,
                 model: reading.model,
@@ -329,8 +336,6 @@ impl Inflight {
                 tokens: reading.tokens,
             });
         }
-        survey.silent.sort_by_key(|silence| std::cmp::Reverse(silence.length));
-        survey.silent.truncate(LISTED_SILENCES);
         survey
     }
 

@@ -49,10 +49,10 @@ impl Record {
         }
     }
 
-    /// The exchange was admitted now. Keeps its permit until it is over.
-    pub(crate) fn admit(&mut self, permit: Permit) {
+    /// Keeps a permit until the exchange is over. To be called before that is marked as admitted.
+    pub(crate) fn hold(&mut self, permit: Permit) {
         if let Some(draft) = self.draft() {
-            draft.admitted(permit.lanes(), monotonic());
+            draft.goes_through(permit.lanes());
         }
         self.permit = Some(permit);
     }

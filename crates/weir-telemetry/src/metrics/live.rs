@@ -30,8 +30,6 @@ pub(crate) struct Live<'a> {
     pub(crate) otlp: Option<&'a Otlp>,
 }
 
-const PHASES: [Phase; 4] = [Phase::Queued, Phase::Waiting, Phase::Prefill, Phase::Decode];
-
 impl Live<'_> {
     pub(super) fn write(&self, snapshot: &mut Snapshot) {
         self.write_lanes(snapshot);
@@ -65,25 +63,19 @@ impl Live<'_> {
     }
 
     fn write_inflight(&self, snapshot: &mut Snapshot) {
-        let (mut phases, mut oldest, mut stalled) = ([0_u64; PHASES.len()], None, 0_u64);
-        for live in self.inflight.list() {
-            let reading = live.read();
-            phases[reading.phase as usize] += 1;
-            let silence = reading.silence(self.now);
-            if reading.phase != Phase::Queued {
-                oldest = oldest.max(Some(silence));
-            }
-            stalled += u64::from(reading.phase == Phase::Decode && silence > self.stall_after);
-        }
+        let survey = self.inflight.survey(self.now, self.stall_after);
+        let by_silence = self.inflight.by_silence(self.now);
+        let admitted = by_silence.iter().find(|reading| reading.phase != Phase::Queued);
+        let oldest = admitted.map(|reading| reading.silence(self.now));
         let mut family = snapshot.observed(names::INFLIGHT);
-        for phase in PHASES {
-            family.count([phase.as_str().into()], phases[phase as usize]);
+        for phase in Phase::ALL {
+            family.count([phase.as_str().into()], survey.phases[phase as usize]);
         }
         let mut family = snapshot.observed(names::INFLIGHT_OLDEST_SILENCE);
         if let Some(oldest) = oldest {
             family.number([], oldest.as_secs_f64());
         }
-        snapshot.observed(names::STALLED_STREAMS).count([], stalled);
+        snapshot.observed(names::STALLED_STREAMS).count([], survey.stalled);
         snapshot.observed(names::INFLIGHT_UNLISTED).count([], self.inflight.unseen());
     }
 
