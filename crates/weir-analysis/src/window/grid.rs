@@ -1,26 +1,19 @@
-//! The grid of bins: every octave of grains is cut into 64 equal parts, and below 64 grains each grain
-//! has a bin of its own. For times it is the grid of `weir_core::gaps`, without its upper end.
+//! The grid of bins: every octave of grains is cut into 64 equal parts. For times it is the grid of
+//! `weir_core::gaps`, without its upper end.
+
+use weir_core::gaps::grid;
 
 const SUB_BITS: u32 = 6;
-const PARTS: u16 = 1 << SUB_BITS;
 
 /// The bin that holds this many grains.
 pub(super) const fn bin(grains: u64) -> u16 {
-    if grains < PARTS as u64 {
-        return grains as u16;
-    }
-    let octave = grains.ilog2() - SUB_BITS;
-    // `grains >> octave` lies between one and two times PARTS.
-    ((octave as u16) << SUB_BITS) + (grains >> octave) as u16
+    // 64 octaves have fewer bins than u16 has numbers.
+    grid::bin(grains, SUB_BITS) as u16
 }
 
 /// The first grain of a bin, and how many it holds.
 pub(super) const fn extent(bin: u16) -> (u64, u64) {
-    if bin < PARTS {
-        return (bin as u64, 1);
-    }
-    let octave = (bin >> SUB_BITS) - 1;
-    (((PARTS + (bin & (PARTS - 1))) as u64) << octave, 1 << octave)
+    grid::extent(bin as usize, SUB_BITS)
 }
 
 #[cfg(test)]

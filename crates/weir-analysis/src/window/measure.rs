@@ -1,5 +1,7 @@
 //! What is measured of each exchange or gap, and in which unit.
 
+use weir_core::gaps::grid::grains;
+
 use super::grid;
 
 /// What there is a distribution of: one value an exchange, or one a gap.
@@ -83,7 +85,7 @@ impl Unit {
     /// The bin of a raw value.
     pub(super) const fn bin(self, raw: u64) -> u16 {
         grid::bin(match self {
-            Self::Time => raw.saturating_mul(128) / 125_000,
+            Self::Time => grains(raw),
             Self::Tokens => raw,
             Self::Rate => raw.saturating_mul(16) / 15_625,
         })

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::grid;
 use crate::timeline::Offset;
 
 /// How finely octaves are cut: 2^`sub_bits` bins each. A value at or above `2^(sub_bits + groups
@@ -37,13 +38,7 @@ impl Scale {
 
     /// The bin that holds a length of time.
     pub const fn index(self, nanos: u64) -> usize {
-        let grains = nanos.saturating_mul(128) / 125_000;
-        if grains >> self.sub_bits == 0 {
-            return grains as usize;
-        }
-        let octave = grains.ilog2() - self.sub_bits;
-        // `grains >> octave` lies between one and two times 2^sub_bits.
-        let index = ((octave as usize) << self.sub_bits) + (grains >> octave) as usize;
+        let index = grid::bin(grid::grains(nanos), self.sub_bits);
         if index < self.len() { index } else { self.len() - 1 }
     }
 
@@ -56,13 +51,7 @@ impl Scale {
     /// bin: where that ends.
     pub const fn lower_edge(self, index: usize) -> u64 {
         let index = if index < self.len() { index } else { self.len() };
-        let parts = 1 << self.sub_bits;
-        let grains = if index < parts {
-            index as u64
-        } else {
-            let octave = (index >> self.sub_bits) - 1;
-            ((parts + (index & (parts - 1))) as u64) << octave
-        };
+        let (grains, _) = grid::extent(index, self.sub_bits);
         (grains * 125_000).div_ceil(128)
     }
 }

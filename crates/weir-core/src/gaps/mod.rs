@@ -6,6 +6,7 @@
 
 mod bins;
 mod cell;
+pub mod grid;
 
 pub use bins::{Bins, SCALE, Scale};
 pub use cell::GapCell;
