@@ -22,27 +22,15 @@ const REFUSALS: &[(&str, OwnRefusals)] = &[("\"bad\"", OwnRefusals::Bad), ("\"ou
 /// How many SLOs there may be. Each keeps counts of thirty days.
 const MAX_SLOS: usize = 64;
 
-/// What an objective is made of a limit.
-type Made = fn(Duration) -> Objective;
-
-/// Objectives by how the file names them, in the order of [`MADE`].
-const KINDS: &[(&str, usize)] = &[
-    ("\"ttft\"", 0),
-    ("\"itl\"", 1),
-    ("\"tpot\"", 2),
-    ("\"e2e\"", 3),
-    ("\"queue_wait\"", 4),
-    ("\"error_rate\"", 5),
-    ("\"availability\"", 6),
-];
-const MADE: [Made; 7] = [
-    Objective::Ttft,
-    Objective::Itl,
-    Objective::Tpot,
-    Objective::E2e,
-    Objective::QueueWait,
-    |_| Objective::ErrorRate,
-    |_| Objective::Availability,
+/// Objectives by how the file names them. A latency's limit is given apart.
+const OBJECTIVES: &[(&str, Objective)] = &[
+    ("\"ttft\"", Objective::Ttft(Duration::ZERO)),
+    ("\"itl\"", Objective::Itl(Duration::ZERO)),
+    ("\"tpot\"", Objective::Tpot(Duration::ZERO)),
+    ("\"e2e\"", Objective::E2e(Duration::ZERO)),
+    ("\"queue_wait\"", Objective::QueueWait(Duration::ZERO)),
+    ("\"error_rate\"", Objective::ErrorRate),
+    ("\"availability\"", Objective::Availability),
 ];
 
 /// The windows.
@@ -75,26 +63,26 @@ pub(super) fn slos(root: &mut Section<'_, '_>) -> Vec<SloConfig> {
 }
 
 fn slo(section: &mut Section<'_, '_>) -> Option<SloConfig> {
-    let kind = section.optional("objective", Choice(KINDS), "has to be given");
+    let objective = section.optional("objective", Choice(OBJECTIVES), "has to be given");
     let limit = section.optional("limit", LIMIT, "has to be given for a latency");
     let target = section.optional("target", Percent, "has to be given");
     let name = section.optional("name", Name, "as the objective");
     let model = section.optional("model", Name, "every model").map(|model| model.value);
     let min_events = section.value("min_events", EVENTS, MIN_EVENTS as usize) as u64;
     let place = section.place();
-    let kind = needed(section, "objective", kind.map(|kind| kind.value), &place)?;
+    let objective = needed(section, "objective", objective.map(|objective| objective.value), &place)?;
     let target = needed(section, "target", target.map(|target| target.value), &place)?;
-    let is_latency = MADE[kind](MILLI).limit().is_some();
-    let limit = match limit {
-        Some(limit) if !is_latency => {
+    let objective = match (objective.limit(), limit) {
+        (Some(_), limit) => {
+            let limit = needed(section, "limit", limit.map(|limit| limit.value), &place)?;
+            objective.within(limit)
+        }
+        (None, Some(limit)) => {
             section.refuse("limit", &limit.place, "only a latency has one; allowed: none here");
             return None;
         }
-        Some(limit) => limit.value,
-        None if is_latency => needed(section, "limit", None, &place)?,
-        None => MILLI,
+        (None, None) => objective,
     };
-    let objective = MADE[kind](limit);
     let name = name.map_or_else(|| objective.as_str().into(), |name| name.value);
     Some(SloConfig { name, objective, target: target / 100.0, model, min_events })
 }

@@ -16,7 +16,6 @@ use crate::scope::{Scope, Window};
 use crate::slo::{AllowedShares, OwnRefusals, SloConfig, Slos};
 use crate::snapshot::{FORM, ScopeFigures, Snapshot};
 use crate::time::{Epoch, Moment};
-use crate::window::goodput::Judgement;
 use crate::window::{Windows, WindowsConfig};
 
 /// What the observatory is told. Nothing in it can be wrong.
@@ -144,13 +143,7 @@ impl Observatory {
             return;
         }
         let ended = self.epoch.moment(exchange.received_mono.plus(exchange.duration()));
-        let limits = self.slos.latency_limits(exchange.request.model.as_deref());
-        let judged = Judgement {
-            met: limits.verdict(exchange),
-            counts: self.slos.counts_for_goodput(exchange),
-            error: self.slos.is_error(exchange),
-        };
-        self.windows.exchange(exchange, ended, judged);
+        self.windows.exchange(exchange, ended, self.slos.judge(exchange));
         self.slos.exchange(exchange, ended);
         self.progress.exchange(exchange, ended);
         self.buffering.exchange(exchange, ended);

@@ -93,6 +93,19 @@ impl Objective {
         }
     }
 
+    /// The same with this limit; as it is where it is no latency.
+    #[must_use]
+    pub const fn within(self, limit: Duration) -> Self {
+        match self {
+            Self::Ttft(_) => Self::Ttft(limit),
+            Self::Itl(_) => Self::Itl(limit),
+            Self::Tpot(_) => Self::Tpot(limit),
+            Self::E2e(_) => Self::E2e(limit),
+            Self::QueueWait(_) => Self::QueueWait(limit),
+            Self::ErrorRate | Self::Availability => self,
+        }
+    }
+
     /// What is asked, for people: `ttft ≤ 2 s for 95 %`.
     pub fn text(self, target: f64) -> String {
         match (self, self.limit()) {

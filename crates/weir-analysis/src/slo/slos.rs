@@ -12,7 +12,7 @@ use super::sides::{Event, OwnRefusals};
 use super::status::SloStatus;
 use crate::saved::{Row, SavedRow};
 use crate::time::Moment;
-use crate::window::goodput::LatencyLimits;
+use crate::window::goodput::{Judgement, LatencyLimits};
 
 /// Every SLO with its budget, and the classes of errors.
 ///
@@ -126,10 +126,15 @@ impl Slos {
         Judged::new(exchange, self.own).availability().is_some()
     }
 
-    /// Whether an exchange was an error, by the rule of the error rate. Absent: it does not count.
-    pub fn is_error(&self, exchange: &Exchange) -> Option<bool> {
-        let event = Judged::new(exchange, self.own).error_rate()?;
-        Some(event == Event::Bad)
+    /// What the windows are to know of an exchange: whether it met every limit on its latency, and whether
+    /// it was an error.
+    pub fn judge(&self, exchange: &Exchange) -> Judgement {
+        let error = Judged::new(exchange, self.own).error_rate();
+        Judgement {
+            met: self.latency_limits(exchange.request.model.as_deref()).verdict(exchange),
+            counts: self.counts_for_goodput(exchange),
+            error: error.map(|event| event == Event::Bad),
+        }
     }
 
     /// What changed since the last call, to be written down: no more than 5,041 rows an SLO stand at once.

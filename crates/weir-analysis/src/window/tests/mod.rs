@@ -8,10 +8,7 @@ mod judged;
 
 use std::time::Duration;
 
-use weir_core::dialect::Dialect;
-use weir_core::exchange::{
-    Answer, Asked, Caller, Exchange, ExchangeId, HttpVersion, Output, Pulse, TokenCount, WallTime,
-};
+use weir_core::exchange::{Answer, Asked, Exchange, ExchangeId, Output, Pulse, TokenCount};
 use weir_core::gaps::GapCell;
 use weir_core::observation::Tick;
 use weir_core::outcome::Outcome;
@@ -20,10 +17,10 @@ use weir_core::usage::{Provenance, Usage};
 
 use super::goodput::Judgement;
 use super::{Windows, WindowsConfig};
+use crate::fixture::{MS, stream};
 use crate::scope::Scope;
 use crate::time::Moment;
 
-const MS: u64 = 1_000_000;
 const MIB: usize = 1 << 20;
 
 /// A moment so many milliseconds after the start, which is on the hour.
@@ -52,39 +49,17 @@ fn exchange(model: &str, first: u64, last: u64, tokens: u64) -> Exchange {
     ] {
         timeline.set(mark, Offset(ms * MS));
     }
+    let stream = stream(first, &[]);
     Exchange {
-        id: ExchangeId(1),
-        request_id: "r".into(),
-        trace: None,
-        received: WallTime(1),
-        received_mono: Stamp(1),
-        request: Asked {
-            method: "POST".into(),
-            http: HttpVersion::Http11,
-            path: "/v1/chat/completions".into(),
-            dialect: Dialect::Chat,
-            model: Some(model.into()),
-            stream: true,
-            choices: 1,
-            bytes: 10,
-            settings: Box::default(),
-            prompt_hash: None,
-            caller: Caller::default(),
-        },
-        upstream: "default".into(),
-        status: Some(200),
-        outcome: Outcome::Completed,
-        error_type: None,
         timeline,
-        body_wait: Offset(0),
+        request: Asked { model: Some(model.into()), ..stream.request },
         answer: Answer {
-            stream: true,
             tokens: Some(TokenCount { count: tokens, provenance: Provenance::Reported }),
             usage: Some(Usage { input: Some(7), output: Some(tokens), ..Usage::default() }),
             output: Some(Output { chunks: tokens, tokens, ..Output::default() }),
-            ..Answer::default()
+            ..stream.answer
         },
-        content: None,
+        ..stream
     }
 }
 
