@@ -18,6 +18,9 @@ pub enum Scope {
     Upstream(Box<str>),
 }
 
+/// A model with a longer name, in bytes, is not told apart.
+pub(crate) const LONGEST_NAME: usize = 256;
+
 /// A sliding window that ends now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum Window {

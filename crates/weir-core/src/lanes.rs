@@ -14,6 +14,9 @@ pub const GLOBAL: &str = "global";
 /// The lane of a request whose model could not be read.
 pub const UNKNOWN: &str = "unknown";
 
+/// Stands for all models that there is no room to tell apart.
+pub const OTHER: &str = "other";
+
 /// The stand-in for "no limit".
 pub const UNLIMITED: u64 = u64::MAX;
 

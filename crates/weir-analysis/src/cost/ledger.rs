@@ -2,22 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use weir_core::lanes::UNKNOWN;
+use weir_core::lanes::{OTHER, UNKNOWN};
 
 use super::amounts::Amounts;
 use super::sliding::Add;
 use crate::saved::{Row, SavedRow};
+use crate::scope::LONGEST_NAME;
 use crate::time::Moment;
 
 /// The table that rows of costs stand in. A row is the sum of one hour of one model, so that writing it
 /// again changes nothing.
 const TABLE: &str = "cost";
-
-/// The model of all that there is no room for.
-const OTHER: &str = "other";
-
-/// A longer name has no place of its own.
-const LONGEST_NAME: usize = 256;
 
 const HOUR_S: u64 = 3_600;
 const HOUR_NS: u64 = HOUR_S * 1_000_000_000;

@@ -2,19 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use weir_core::lanes::UNKNOWN;
+use weir_core::lanes::{OTHER, UNKNOWN};
 
-use crate::scope::Window;
+use crate::scope::{LONGEST_NAME, Window};
 use crate::time::Moment;
 
 use super::budget::Budget;
 use super::series::Series;
-
-/// The series of all that have none of their own.
-const OTHER: &str = "other";
-
-/// A longer name has no series of its own.
-const LONGEST_NAME: usize = 256;
 
 #[derive(Debug)]
 pub(super) struct Registry {

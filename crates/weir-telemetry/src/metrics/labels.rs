@@ -4,11 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The label of values that have none of their own.
-const OTHER: &str = "other";
-
-/// The label of a value that was not given.
-const UNKNOWN: &str = "unknown";
+use weir_core::lanes::{OTHER, UNKNOWN};
 
 /// A longer value is cut: what two values have in common then joins them.
 const MAX_BYTES: usize = 128;
