@@ -28,6 +28,9 @@ const PAGE_QUEUE: usize = 16;
 /// Landmarks that may wait. They are rare; one beyond that is not told.
 const LANDMARK_QUEUE: usize = 64;
 
+/// News of alerts that may wait for their actions; there are none but once a second.
+const NEWS_QUEUE: usize = 256;
+
 /// A running weir.
 pub(crate) struct Weir {
     pub(crate) address: SocketAddr,
@@ -88,8 +91,9 @@ impl Weir {
         let server = Server::bind(settings.proxy, wiring).map_err(cannot("listen on", listen))?;
         let address = server.address().map_err(cannot("listen on", listen))?;
         let (asking, exchanges_asked) = mpsc::channel(PAGE_QUEUE);
-        // Nobody answers these yet: whoever asks is told so.
-        let (alerts, _) = mpsc::channel(1);
+        let (alerts, alert_commands) = mpsc::channel(PAGE_QUEUE);
+        let (_rules, rules_read) = mpsc::channel(1);
+        let (alert_news, _) = mpsc::channel(NEWS_QUEUE);
         let started = Moment(weir_proxy::wall().0);
         let (analysis, snapshot) = watch::channel(Arc::new(Snapshot::empty(started, started)));
         let handles = AdminHandles { pages, exchanges: asking, alerts, snapshot, ready: ready_seen };
@@ -101,6 +105,10 @@ impl Weir {
             pages: pages_asked,
             landmarks: landmarks_told,
             exchanges_asked,
+            alert_commands,
+            rules: rules_read,
+            alert_news,
+            actions: Arc::default(),
             analysis,
             inflight: Arc::clone(&inflight),
             lanes: Arc::clone(&lanes),

@@ -8,6 +8,8 @@ use std::process::{Command, Output};
 use std::thread::{self, JoinHandle};
 
 const SNAPSHOT: &str = r#"{"version":1,"at":1500000100000000000,"started":1500000000000000000,"figures": [], "history": null, "slos": [], "error_classes": {"windows": []},
+        "alerts": [], "cost": {"usd_per_hour": null, "windows": [], "this_hour": {"cost_usd": null, "estimated_usd": null, "saved_by_cache_usd": null, "usd_per_1k_tokens": null, "usd_per_1m_tokens": null, "usd_per_1m_output_tokens": null, "priced_requests": 0, "output_only_requests": 0, "input_tokens": 0, "output_tokens": 0, "unpriced_requests": 0, "unpriced_tokens": 0}, "last_24_hours": {"cost_usd": null, "estimated_usd": null, "saved_by_cache_usd": null, "usd_per_1k_tokens": null, "usd_per_1m_tokens": null, "usd_per_1m_output_tokens": null, "priced_requests": 0, "output_only_requests": 0, "input_tokens": 0, "output_tokens": 0, "unpriced_requests": 0, "unpriced_tokens": 0}, "last_7_days": {"cost_usd": null, "estimated_usd": null, "saved_by_cache_usd": null, "usd_per_1k_tokens": null, "usd_per_1m_tokens": null, "usd_per_1m_output_tokens": null, "priced_requests": 0, "output_only_requests": 0, "input_tokens": 0, "output_tokens": 0, "unpriced_requests": 0, "unpriced_tokens": 0},
+        "models": [], "gpu": [], "turned_away": 0, "broken_rows": 0},
         "memory": {"used_bytes": 1, "limit_bytes": 2, "overflowed": 0, "turned_away": 0, "dropped": 0},
         "lanes":[],"in_flight":{
     "queued":0,"waiting":0,"prefill":0,"decode":5,"stalled":0,"no_progress_s":null,"alarm":false,"silent":[]},

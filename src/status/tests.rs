@@ -1,6 +1,7 @@
 //! What is shown of a snapshot.
 
 use serde_json::{Value, json};
+use weir_analysis::cost::CostSummary;
 
 use super::page::Page;
 use super::show;
@@ -15,6 +16,7 @@ fn snapshot() -> Value {
         "at": 1_500_000_100_000_000_000_u64,
         "started": 1_500_000_000_000_000_000_u64,
         "figures": [], "history": null, "slos": [], "error_classes": {"windows": []},
+        "alerts": [], "cost": CostSummary::default(),
         "memory": {"used_bytes": 1, "limit_bytes": 2, "overflowed": 0, "turned_away": 0, "dropped": 0},
         "lanes": [{
             "lane": "global", "limit": 64, "queued": 3, "in_flight": 64, "utilisation": 0.984,

@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::alert::AlertStatus;
 use crate::buffering::Buffering;
+use crate::cost::CostSummary;
 use crate::landmarks::MarkedMoment;
 use crate::progress::Progress;
 use crate::queue::LaneStatus;
@@ -33,6 +35,10 @@ pub struct Snapshot {
     pub slos: Vec<SloStatus>,
     /// Errors by class.
     pub error_classes: ErrorClasses,
+    /// The alerts, in the order of their rules; empty where there are no rules.
+    pub alerts: Vec<AlertStatus>,
+    /// What exchanges cost.
+    pub cost: CostSummary,
     /// The lanes of admission: Little's law, utilisation, and what their queues do.
     pub lanes: Vec<LaneStatus>,
     /// What is in flight, and whether it gets anywhere.
@@ -68,6 +74,8 @@ impl Snapshot {
             history: None,
             slos: Vec::new(),
             error_classes: ErrorClasses { windows: Vec::new() },
+            alerts: Vec::new(),
+            cost: CostSummary::default(),
             lanes: Vec::new(),
             in_flight: Progress {
                 queued: 0,

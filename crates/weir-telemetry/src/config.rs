@@ -33,6 +33,8 @@ pub struct TelemetryConfig {
     pub otlp: Option<OtlpConfig>,
     /// What is worked out from observations.
     pub observatory: ObservatoryConfig,
+    /// The folder in which what is worked out outlives a restart, if it is to.
+    pub state_dir: Option<PathBuf>,
     /// How long shutting down may take to hand on what is queued and to write it.
     pub flush_timeout: Duration,
 }
@@ -50,6 +52,7 @@ impl Default for TelemetryConfig {
             max_pulsing: 16_384,
             otlp: None,
             observatory: ObservatoryConfig::default(),
+            state_dir: None,
             flush_timeout: Duration::from_secs(5),
         }
     }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use weir_analysis::snapshot::Snapshot as AnalysisSnapshot;
+use weir_analysis::time::Moment;
 use weir_core::dialect::Dialect;
 use weir_core::exchange::{
     Answer, Asked, Caller, Exchange, ExchangeId, HttpVersion, Output, TokenCount, WallTime,
@@ -16,6 +18,7 @@ use weir_core::timeline::{Mark, Offset, Stamp, Timeline};
 use weir_core::trace::{SpanId, TraceId, TracePlace};
 use weir_core::usage::{Provenance, Usage};
 
+use crate::action_counts::ActionCounts;
 use crate::config::TelemetryConfig;
 use crate::metrics::{Live, Metrics, Snapshot};
 use crate::self_metrics::{LoopLag, SelfMetrics};
@@ -36,6 +39,7 @@ pub(crate) struct House {
     pub(crate) lanes: Lanes,
     pub(crate) tally: Tally,
     pub(crate) own: SelfMetrics,
+    pub(crate) actions: ActionCounts,
 }
 
 impl House {
@@ -46,6 +50,7 @@ impl House {
             lanes: Lanes::default(),
             tally: Tally::default(),
             own: SelfMetrics::new(STARTED, Arc::<LoopLag>::default(), None, None),
+            actions: ActionCounts::default(),
         }
     }
 
@@ -63,6 +68,9 @@ impl House {
             lanes: &self.lanes,
             tally: &self.tally,
             own: &self.own,
+            analysis: &AnalysisSnapshot::empty(Moment(0), Moment(0)),
+            state: None,
+            actions: &self.actions,
             otlp: None,
         })
     }

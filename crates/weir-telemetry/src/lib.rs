@@ -14,6 +14,8 @@ pub mod record_file;
 pub mod state;
 
 mod access_log;
+mod action_counts;
+mod alert_news;
 #[cfg(test)]
 mod fixture;
 mod line_writer;
@@ -22,9 +24,12 @@ mod pulses;
 mod rate_limit;
 mod recent;
 mod recorder;
+mod recorders;
 mod self_metrics;
 mod semconv;
 
+pub use action_counts::{ActionCounts, ActionFate};
+pub use alert_news::AlertNews;
 pub use config::{Destination, Scheme, TelemetryConfig, UpstreamFacts};
 pub use pipeline::{Inputs, Pipeline, PipelineHandle};
 pub use record_file::{RecordError, Records, read_records};

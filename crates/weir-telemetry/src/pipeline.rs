@@ -1,6 +1,7 @@
 //! The pipeline: one task that owns every recorder and hands each observation to all of them.
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +9,8 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
-use weir_analysis::api::{ExchangeFilter, ExchangeSummary};
+use weir_analysis::alert::{Rules, Transition};
+use weir_analysis::api::{AlertCommand, CommandError, ExchangeFilter, ExchangeSummary};
 use weir_analysis::observatory::Observatory;
 use weir_analysis::snapshot::Snapshot as AnalysisSnapshot;
 use weir_analysis::time::Epoch;
@@ -21,15 +23,18 @@ use weir_core::tally::Tally;
 use weir_core::timeline::Offset;
 
 use crate::access_log::AccessLog;
+use crate::action_counts::ActionCounts;
+use crate::alert_news::AlertNews;
 use crate::clock::{self, Clock};
 use crate::config::TelemetryConfig;
-use crate::metrics::{Live, Metrics, Snapshot};
+use crate::metrics::{Live, Metrics};
 use crate::otlp::{Otlp, SnapshotAsk, Surroundings};
 use crate::pulses::Pulses;
 use crate::recent::Recent;
 use crate::record_file::RecordFile;
-use crate::recorder::Recorder;
+use crate::recorders::Recorders;
 use crate::self_metrics::{LoopLag, SelfMetrics};
+use crate::state::{State, StateLimits};
 
 /// How often exchanges in flight are looked at.
 const TICK: Duration = Duration::from_secs(1);
@@ -37,6 +42,9 @@ const TICK: Duration = Duration::from_secs(1);
 /// How often exchanges that are over are taken in. Waking up for each of them would cost more than
 /// recording it.
 const GATHER: Duration = Duration::from_millis(50);
+
+/// How often what is to outlive a restart is handed to the store. A process that is killed loses no more.
+const SAVE: Duration = Duration::from_secs(5);
 
 /// What the pipeline works on.
 #[derive(Debug)]
@@ -49,6 +57,14 @@ pub struct Inputs {
     pub landmarks: mpsc::Receiver<(LandmarkEvent, String)>,
     /// Who asks for the last exchanges.
     pub exchanges_asked: mpsc::Receiver<(ExchangeFilter, oneshot::Sender<Vec<ExchangeSummary>>)>,
+    /// What operators want done with alerts.
+    pub alert_commands: mpsc::Receiver<(AlertCommand, oneshot::Sender<Result<(), CommandError>>)>,
+    /// Other rules, read again.
+    pub rules: mpsc::Receiver<Rules>,
+    /// Who carries out the actions of alerts.
+    pub alert_news: mpsc::Sender<AlertNews>,
+    /// What became of these actions.
+    pub actions: Arc<ActionCounts>,
     /// Where what is known is shown, a new one each second.
     pub analysis: watch::Sender<Arc<AnalysisSnapshot>>,
     /// What is in flight.
@@ -73,6 +89,9 @@ pub struct Pipeline {
     recorders: Recorders,
     recent: Recent,
     observatory: Observatory,
+    /// What was published last.
+    latest: Arc<AnalysisSnapshot>,
+    state: Option<State>,
     own: SelfMetrics,
 }
 
@@ -94,7 +113,7 @@ impl PipelineHandle {
 }
 
 impl Pipeline {
-    /// Opens the recorders and starts the task. Fails if a file cannot be opened.
+    /// Opens the recorders and the store, and starts the task. Fails if a file cannot be opened.
     pub fn start(
         config: TelemetryConfig,
         inputs: Inputs,
@@ -123,6 +142,11 @@ impl Pipeline {
             },
             otlp,
         };
+        let mut observatory = Observatory::new(config.observatory, Epoch { mono: clock(), wall: started });
+        let state = match &config.state_dir {
+            Some(dir) => Some(restore(dir, clock, &mut observatory)?),
+            None => None,
+        };
         let stop = CancellationToken::new();
         let own = SelfMetrics::new(
             started,
@@ -138,7 +162,9 @@ impl Pipeline {
             pulses: Pulses::new(config.max_pulsing),
             recorders,
             recent: Recent::default(),
-            observatory: Observatory::new(config.observatory, Epoch { mono: clock(), wall: started }),
+            latest: Arc::new(observatory.snapshot()),
+            observatory,
+            state,
             own,
         };
         let (ended, done) = oneshot::channel();
@@ -152,6 +178,9 @@ impl Pipeline {
 
     async fn run(mut self, stop: &CancellationToken) {
         self.landmark((LandmarkEvent::Started, format!("version {}", env!("CARGO_PKG_VERSION"))));
+        self.tell(AlertNews::Standing(self.observatory.alerts()));
+        let mut save = interval(SAVE);
+        save.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut gather = interval(GATHER);
@@ -169,7 +198,15 @@ impl Pipeline {
                     // Whoever no longer waits does not miss them.
                     let _ = reply.send(self.recent.list(&filter));
                 }
+                Some((command, reply)) = self.inputs.alert_commands.recv() => {
+                    let done = self.observatory.command(&command);
+                    self.publish();
+                    // Whoever no longer waits sees it all the same.
+                    let _ = reply.send(done);
+                }
+                Some(rules) = self.inputs.rules.recv() => self.replace_rules(rules),
                 _ = ticks.tick() => self.tick(),
+                _ = save.tick() => self.save(),
             }
         }
         self.shut_down().await;
@@ -190,8 +227,9 @@ impl Pipeline {
             self.observe(&Observation::Pulse(Box::new(pulse)));
         }
         let kept = self.recorders.keeps(&exchange);
+        let valuation = self.observatory.value(&exchange);
+        self.observatory.exchange(&exchange, &valuation);
         let observation = Observation::Exchange(exchange);
-        self.observatory.observe(&observation);
         self.recorders.record(&observation, kept);
         if let Observation::Exchange(exchange) = observation {
             let exchange = self.recent.keep(*exchange);
@@ -213,13 +251,44 @@ impl Pipeline {
             in_flight: self.inputs.inflight.survey(now, self.stall_after),
         };
         self.observe(&Observation::Tick(Box::new(tick)));
-        self.inputs.analysis.send_replace(Arc::new(self.observatory.snapshot()));
+        self.publish();
     }
 
     /// Hands on an observation that is no exchange.
     fn observe(&mut self, observation: &Observation) {
-        self.observatory.observe(observation);
+        let changed = self.observatory.observe(observation);
         self.recorders.record(observation, false);
+        if !changed.is_empty() {
+            changed.iter().for_each(log);
+            self.tell(AlertNews::Changed(changed));
+            self.save();
+        }
+    }
+
+    fn publish(&mut self) {
+        self.latest = Arc::new(self.observatory.snapshot());
+        self.inputs.analysis.send_replace(Arc::clone(&self.latest));
+    }
+
+    fn replace_rules(&mut self, rules: Rules) {
+        let ended = self.observatory.replace_rules(rules.clone());
+        ended.iter().for_each(log);
+        self.tell(AlertNews::Replaced(Box::new(rules), ended));
+        self.publish();
+        self.save();
+    }
+
+    fn tell(&self, news: AlertNews) {
+        if let Err(error) = self.inputs.alert_news.try_send(news) {
+            tracing::error!(%error, "actions of alerts were not begun or ended");
+        }
+    }
+
+    fn save(&mut self) {
+        let rows = self.observatory.rows();
+        if let Some(state) = self.state.as_ref().filter(|_| !rows.is_empty()) {
+            state.offer(rows);
+        }
     }
 
     /// Something happened to Weir itself.
@@ -262,6 +331,9 @@ impl Pipeline {
             lanes: &self.inputs.lanes,
             tally: &self.inputs.tally,
             own: &self.own,
+            analysis: &self.latest,
+            state: self.state.as_ref(),
+            actions: &self.inputs.actions,
             otlp: self.recorders.otlp.as_ref(),
         }
     }
@@ -280,59 +352,35 @@ impl Pipeline {
         }
         self.tick();
         let last = self.recorders.metrics.snapshot(&self.live());
-        self.recorders.finish(last, limit).await;
+        self.save();
+        let state = async {
+            if let Some(state) = self.state {
+                state.finish(limit).await;
+            }
+        };
+        tokio::join!(self.recorders.finish(last, limit), state);
     }
 }
 
-/// Every recorder there is.
-#[derive(Debug)]
-struct Recorders {
-    metrics: Metrics,
-    access_log: Option<AccessLog>,
-    record: Option<RecordFile>,
-    otlp: Option<Otlp>,
+/// Opens the store and takes up what it holds.
+fn restore(dir: &Path, clock: Clock, observatory: &mut Observatory) -> io::Result<State> {
+    let (state, saved, warnings) =
+        State::open(dir, StateLimits::default(), clock).map_err(io::Error::other)?;
+    for warning in warnings {
+        tracing::warn!("{warning}");
+    }
+    observatory.restore(&saved);
+    tracing::info!(
+        rows = saved.len(),
+        unreadable = observatory.broken_rows(),
+        "took up the state of earlier runs"
+    );
+    Ok(state)
 }
 
-impl Recorders {
-    fn record(&mut self, observation: &Observation, kept: bool) {
-        self.metrics.record(observation, kept);
-        if let Some(access_log) = &mut self.access_log {
-            access_log.record(observation);
-        }
-        if let Some(record) = &mut self.record {
-            record.record(observation);
-        }
-    }
-
-    /// Whether the export is to have an exchange.
-    fn keeps(&self, exchange: &Exchange) -> bool {
-        self.otlp.as_ref().is_some_and(|otlp| otlp.keeps(exchange))
-    }
-
-    /// Hands an exchange to the export.
-    fn offer(&mut self, exchange: Arc<Exchange>, kept: bool) {
-        if let Some(otlp) = &mut self.otlp {
-            otlp.offer(&exchange, kept);
-        }
-    }
-
-    /// Writes and sends what is left, with the metrics as they stand last.
-    async fn finish(self, last: Snapshot, limit: Duration) {
-        let access_log = async {
-            if let Some(access_log) = self.access_log {
-                access_log.writer.finish(limit).await;
-            }
-        };
-        let record = async {
-            if let Some(record) = self.record {
-                record.writer.finish(limit).await;
-            }
-        };
-        let otlp = async {
-            if let Some(otlp) = self.otlp {
-                otlp.finish(last, limit).await;
-            }
-        };
-        tokio::join!(access_log, record, otlp);
-    }
+/// An alert changed.
+fn log(transition: &Transition) {
+    let Transition { alert, severity, condition, from, to, cause, reading, silenced, .. } = transition;
+    let value = reading.as_ref().and_then(|reading| reading.value);
+    tracing::info!(%alert, ?severity, %condition, ?from, ?to, ?cause, value, silenced, "an alert changed");
 }

@@ -91,9 +91,9 @@ figures! {
     ContentFilterRate = "content_filter_rate", Share, MINUTES, Overall, "Share of exchanges that a content filter refused.";
     ModelErrorRate = "model_error_rate", Share, MINUTES, Overall, "Share of exchanges that failed in the model server or on the way to it.";
     ClientErrorRate = "client_error_rate", Share, MINUTES, Overall, "Share of exchanges that failed by the client's own mistake.";
-    HourlyCost = "hourly_cost", UsdPerHour, ALL, ModelOrUpstream, "What an hour costs at the rate of the window.";
-    CostPer1kTokens = "cost_per_1k_tokens", Usd, ALL, ModelOrUpstream, "What a thousand tokens cost in the window.";
-    CostPer1mTokens = "cost_per_1m_tokens", Usd, ALL, ModelOrUpstream, "What a million tokens cost in the window.";
+    HourlyCost = "hourly_cost", UsdPerHour, ALL, Model, "What an hour costs at the rate of the window.";
+    CostPer1kTokens = "cost_per_1k_tokens", Usd, ALL, Model, "What a thousand tokens cost in the window.";
+    CostPer1mTokens = "cost_per_1m_tokens", Usd, ALL, Model, "What a million tokens cost in the window.";
     QueueDepth = "queue_depth", Requests, NOW, Model, "Requests that wait for admission.";
     InFlight = "in_flight", Requests, NOW, Model, "Requests admitted and not over.";
     StalledStreams = "stalled_streams", Streams, NOW, Overall, "Streams that have put out tokens and been silent for longer than `stall_after`.";

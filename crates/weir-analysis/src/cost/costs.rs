@@ -9,7 +9,7 @@ use super::amounts::Amounts;
 use super::book::PriceBook;
 use super::gpu::{GpuMeter, GpuPricing};
 use super::ledger::{KEPT_HOURS, Ledger};
-use super::sliding::{Add, Sliding};
+use super::recent::Recent;
 use super::summary::{CostFigures, CostSummary, HourCost, ModelCost, WindowCost};
 use super::valuation::{Valuation, value};
 use crate::saved::{Row, SavedRow};
@@ -18,9 +18,6 @@ use crate::time::Moment;
 
 /// Before this much time has passed, a rate by the hour would be a guess.
 const LEAST_ELAPSED: Duration = Duration::from_secs(60);
-
-/// The grain of the sliding windows.
-const CELL: Duration = Duration::from_secs(1);
 
 /// How costs are found and kept.
 #[derive(Clone, Debug)]
@@ -41,7 +38,7 @@ pub struct Costs {
     book: PriceBook,
     gpu: Option<GpuMeter>,
     started: Moment,
-    recent: Sliding<Amounts>,
+    recent: Recent,
     ledger: Ledger,
 }
 
@@ -52,7 +49,7 @@ impl Costs {
             book: config.book,
             gpu: config.gpu.map(GpuMeter::new),
             started: config.started,
-            recent: Sliding::new(CELL, Window::Hour.length()),
+            recent: Recent::new(),
             ledger: Ledger::new(config.max_models, config.started),
         }
     }
@@ -70,8 +67,8 @@ impl Costs {
             gpu.exchange(exchange, ended);
         }
         if let Some(amounts) = Amounts::of(exchange, valuation) {
-            self.recent.at(ended).add(&amounts);
-            self.ledger.add(exchange.request.model.as_deref(), &amounts, ended);
+            let model = self.ledger.add(exchange.request.model.as_deref(), &amounts, ended);
+            self.recent.add(model, &amounts, ended);
         }
     }
 
@@ -81,15 +78,23 @@ impl Costs {
             gpu.tick(now, tick);
         }
         self.ledger.go_on(now);
+        let ledger = &self.ledger;
+        self.recent.retain(|model| ledger.knows(model));
     }
 
-    /// US dollars an hour: the cost of the last hour, or of the time since the start where that is less,
-    /// divided by its length. `None` in the first minute, and where nothing in it has a cost.
-    pub fn hourly(&self, now: Moment) -> Option<f64> {
-        let elapsed = now.since(self.started).min(Window::Hour.length());
-        let amounts = self.recent.sum(now, Window::Hour.length());
+    /// US dollars an hour, of a model or of everything: the cost of a window, or of the time since the start
+    /// where that is less, divided by its length. `None` in the first minute, and where nothing in it has a
+    /// cost.
+    pub fn hourly(&self, now: Moment, model: Option<&str>, window: Window) -> Option<f64> {
+        let elapsed = now.since(self.started).min(window.length());
+        let amounts = self.recent.sum(now, model, window)?;
         let known = elapsed >= LEAST_ELAPSED && amounts.priced > 0;
         known.then(|| amounts.cost.usd() * Window::Hour.length().as_secs_f64() / elapsed.as_secs_f64())
+    }
+
+    /// The costs of a window that ends now, of a model or of everything. `None`: nothing of it is known.
+    pub fn recent(&self, now: Moment, model: Option<&str>, window: Window) -> Option<CostFigures> {
+        self.recent.sum(now, model, window).map(|amounts| CostFigures::of(&amounts))
     }
 
     /// The hours of the last seven days that had any exchange, the oldest first. The last may not be over.
@@ -101,10 +106,9 @@ impl Costs {
     /// All that is known at this moment.
     pub fn summary(&self, now: Moment) -> CostSummary {
         let sum = |model: Option<&str>, hours| CostFigures::of(&self.ledger.sum(model, now, hours));
-        let windows = Window::ALL.map(|window| WindowCost {
-            window,
-            figures: CostFigures::of(&self.recent.sum(now, window.length())),
-        });
+        let windows = Window::ALL
+            .into_iter()
+            .filter_map(|window| Some(WindowCost { window, figures: self.recent(now, None, window)? }));
         let models = self.ledger.models().map(|model| ModelCost {
             model: model.into(),
             this_hour: sum(Some(model), 1),
@@ -112,8 +116,8 @@ impl Costs {
             last_7_days: sum(Some(model), KEPT_HOURS),
         });
         CostSummary {
-            usd_per_hour: self.hourly(now),
-            windows: windows.into(),
+            usd_per_hour: self.hourly(now, None, Window::Hour),
+            windows: windows.collect(),
             this_hour: sum(None, 1),
             last_24_hours: sum(None, 24),
             last_7_days: sum(None, KEPT_HOURS),
@@ -122,6 +126,11 @@ impl Costs {
             turned_away: self.ledger.turned_away,
             broken_rows: self.ledger.broken_rows,
         }
+    }
+
+    /// Rows of a store that could not be read.
+    pub const fn broken_rows(&self) -> u64 {
+        self.ledger.broken_rows
     }
 
     /// What changed since the last call, for a store.

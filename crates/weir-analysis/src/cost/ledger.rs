@@ -59,14 +59,16 @@ impl Ledger {
         }
     }
 
-    /// Counts what ended now. What comes later than its hour falls into the present one.
-    pub(super) fn add(&mut self, model: Option<&str>, amounts: &Amounts, ended: Moment) {
+    /// Counts what ended now, and says under which name. What comes later than its hour falls into the
+    /// present one.
+    pub(super) fn add<'a>(&mut self, model: Option<&'a str>, amounts: &Amounts, ended: Moment) -> &'a str {
         self.go_on(ended);
         let model = model.unwrap_or(UNKNOWN);
         let place = self.place(model);
         self.turned_away += u64::from(place != model);
         let hour = self.hour;
         self.put(place.into(), hour, amounts, true);
+        place
     }
 
     /// Lets go of hours that are too old.
@@ -144,6 +146,11 @@ impl Ledger {
             sums.entry(Moment(hour.saturating_mul(HOUR_NS))).or_default().add(&cell.amounts);
         }
         sums
+    }
+
+    /// Whether anything is counted under this name.
+    pub(super) fn knows(&self, model: &str) -> bool {
+        self.models.contains_key(model)
     }
 
     /// The models that are told apart.

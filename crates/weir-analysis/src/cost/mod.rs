@@ -13,6 +13,7 @@ mod litellm;
 mod money;
 mod names;
 mod rates;
+mod recent;
 mod sliding;
 mod summary;
 mod tokens;

@@ -8,7 +8,7 @@ use crate::scope::Window;
 use crate::time::Moment;
 
 /// Costs at a moment.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CostSummary {
     /// US dollars an hour: the cost of the last hour, or of the time since the start where that is less,
     /// divided by its length. Absent in the first minute, and where nothing has a cost.

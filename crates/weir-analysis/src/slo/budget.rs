@@ -121,7 +121,7 @@ impl Budget {
         let counts = self.hours.sum(Periods::of(now).hour, HOURS as u64);
         let covered = now.since(self.since).min(PERIOD);
         let bad_share = bad_share(counts);
-        let remaining = bad_share.and_then(|share| self.burn_of(share)).map(|burnt| 1.0 - burnt);
+        let remaining = self.remaining_after(bad_share);
         BudgetStatus {
             covered_s: covered.as_secs_f64(),
             partial: covered < PERIOD,
@@ -131,6 +131,15 @@ impl Budget {
             remaining,
             exhausted_in_s: remaining.and_then(|remaining| self.exhausted_in(remaining, present)),
         }
+    }
+
+    /// What is left of the budget: see [`BudgetStatus::remaining`].
+    pub(super) fn remaining(&self, now: Moment) -> Option<f64> {
+        self.remaining_after(bad_share(self.hours.sum(Periods::of(now).hour, HOURS as u64)))
+    }
+
+    fn remaining_after(&self, bad_share: Option<f64>) -> Option<f64> {
+        bad_share.and_then(|share| self.burn_of(share)).map(|burnt| 1.0 - burnt)
     }
 
     /// How long the budget lasts at the present burn, in seconds. A burn of 1 or less never uses it up.

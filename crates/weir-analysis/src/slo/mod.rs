@@ -18,7 +18,7 @@ mod ring;
 mod slos;
 
 pub use burn::BurnWindow;
-pub use classes::{AllowedShares, ErrorClass, ErrorClasses};
+pub use classes::{AllowedShares, ClassStatus, ErrorClass, ErrorClasses};
 pub use config::{Objective, SloConfig};
 pub use sides::OwnRefusals;
 pub use slos::{Slos, Uncounted};

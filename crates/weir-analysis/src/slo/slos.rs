@@ -101,8 +101,17 @@ impl Slos {
     /// How fast the budget of an SLO burns over a window that ends at the latest moment told of. Absent
     /// for a name that no SLO has, and for a window without events.
     pub fn burn(&self, name: &str, window: BurnWindow) -> Option<f64> {
-        let slo = self.slos.iter().find(|slo| &*slo.budget.config.name == name)?;
-        slo.budget.burn(window, self.now).burn
+        self.budget(name)?.burn(window, self.now).burn
+    }
+
+    /// What is left of the error budget of an SLO, from 1 down. Absent for a name that no SLO has, and
+    /// without events.
+    pub fn remaining(&self, name: &str) -> Option<f64> {
+        self.budget(name)?.remaining(self.now)
+    }
+
+    fn budget(&self, name: &str) -> Option<&Budget> {
+        self.slos.iter().map(|slo| &slo.budget).find(|budget| &*budget.config.name == name)
     }
 
     /// The classes of errors.

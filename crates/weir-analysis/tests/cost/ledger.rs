@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use weir_analysis::cost::{CostFigures, Costs};
 use weir_analysis::saved::{Row, SavedRow};
+use weir_analysis::scope::Window;
 use weir_analysis::time::Moment;
 
 use crate::fixture::{SECOND, book, costs, exchange, from, record, tick};
@@ -53,15 +54,15 @@ fn windows_slide_and_hours_stand() {
 #[test]
 fn an_hourly_cost_goes_by_the_time_that_has_passed() {
     let mut costs = costs(book());
-    assert_eq!(costs.hourly(moment(120)), None);
+    assert_eq!(costs.hourly(moment(120), None, Window::Hour), None);
     count(&mut costs, "plain", 30);
-    assert_eq!(costs.hourly(moment(59)), None);
+    assert_eq!(costs.hourly(moment(59), None, Window::Hour), None);
     // 0.0012 in a minute, in two minutes, in an hour; and in the hour after that.
-    close(costs.hourly(moment(60)), 0.072);
-    close(costs.hourly(moment(120)), 0.036);
-    close(costs.hourly(moment(3_600)), 0.0012);
-    assert_eq!(costs.hourly(moment(3_631)), None);
-    assert_eq!(costs.summary(moment(120)).usd_per_hour, costs.hourly(moment(120)));
+    close(costs.hourly(moment(60), None, Window::Hour), 0.072);
+    close(costs.hourly(moment(120), None, Window::Hour), 0.036);
+    close(costs.hourly(moment(3_600), None, Window::Hour), 0.0012);
+    assert_eq!(costs.hourly(moment(3_631), None, Window::Hour), None);
+    assert_eq!(costs.summary(moment(120)).usd_per_hour, costs.hourly(moment(120), None, Window::Hour));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Parts of the snapshot, each by itself.
 
 use serde::Serialize;
+use weir_analysis::alert::AlertStatus;
 use weir_analysis::progress::Progress;
 use weir_analysis::slo::{ErrorClasses, SloStatus};
 use weir_analysis::snapshot::Snapshot;
@@ -23,8 +24,9 @@ pub(super) struct Slo<'a> {
 
 /// `/api/alerts`.
 #[derive(Debug, Serialize)]
-pub(super) struct Alerts {
+pub(super) struct Alerts<'a> {
     at: Moment,
+    alerts: &'a [AlertStatus],
 }
 
 /// What is in flight.
@@ -38,6 +40,6 @@ pub(super) fn slo(snapshot: &Snapshot) -> Slo<'_> {
 }
 
 /// Alerts and what they do.
-pub(super) fn alerts(snapshot: &Snapshot) -> Alerts {
-    Alerts { at: snapshot.at }
+pub(super) fn alerts(snapshot: &Snapshot) -> Alerts<'_> {
+    Alerts { at: snapshot.at, alerts: &snapshot.alerts }
 }

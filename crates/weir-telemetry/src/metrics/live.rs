@@ -4,6 +4,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use weir_analysis::alert::{AlertState, AlertStatus};
+use weir_analysis::snapshot::Snapshot as AnalysisSnapshot;
 use weir_core::exchange::WallTime;
 use weir_core::inflight::{Inflight, Phase};
 use weir_core::lanes::{LaneGauge, Lanes};
@@ -11,10 +13,12 @@ use weir_core::tally::Tally;
 use weir_core::timeline::{Offset, Stamp};
 
 use super::snapshot::{Label, Snapshot};
+use crate::action_counts::ActionCounts;
 use crate::names::{self, Metric};
 use crate::otlp::counts::TraceCounts;
 use crate::otlp::{Lane, Otlp};
 use crate::self_metrics::SelfMetrics;
+use crate::state::{State, StateCounts};
 
 /// Where the moment is read from.
 #[derive(Debug)]
@@ -27,6 +31,10 @@ pub(crate) struct Live<'a> {
     pub(crate) lanes: &'a Lanes,
     pub(crate) tally: &'a Tally,
     pub(crate) own: &'a SelfMetrics,
+    /// What was worked out a second ago at most.
+    pub(crate) analysis: &'a AnalysisSnapshot,
+    pub(crate) state: Option<&'a State>,
+    pub(crate) actions: &'a ActionCounts,
     pub(crate) otlp: Option<&'a Otlp>,
 }
 
@@ -37,6 +45,8 @@ impl Live<'_> {
         self.write_tally(snapshot);
         self.write_own(snapshot);
         self.write_otlp(snapshot);
+        self.write_state(snapshot);
+        self.write_alerts(snapshot);
     }
 
     fn write_lanes(&self, snapshot: &mut Snapshot) {
@@ -109,6 +119,43 @@ impl Live<'_> {
         snapshot.observed(names::BUILD_INFO).count([env!("CARGO_PKG_VERSION").into()], 1);
         let started = Offset(self.own.started.0).as_secs_f64();
         snapshot.observed(names::PROCESS_START_TIME).number([], started);
+    }
+
+    fn write_state(&self, snapshot: &mut Snapshot) {
+        let counts = self.state.map(State::counts);
+        for (metric, of) in [
+            (names::STATE_ROWS, StateCounts::rows as fn(&StateCounts) -> u64),
+            (names::STATE_ROWS_WRITTEN, StateCounts::written),
+            (names::STATE_ROWS_DROPPED, StateCounts::dropped),
+            (names::STATE_WRITE_ERRORS, StateCounts::errors),
+        ] {
+            let mut family = snapshot.observed(metric);
+            if let Some(counts) = &counts {
+                family.count([], of(counts));
+            }
+        }
+    }
+
+    fn write_alerts(&self, snapshot: &mut Snapshot) {
+        let alerts = &self.analysis.alerts;
+        let name = |alert: &AlertStatus| Label::Text(Arc::from(&*alert.name));
+        let mut family = snapshot.observed(names::ALERT_FIRING);
+        for alert in alerts {
+            let fires = alert.state == AlertState::Firing;
+            family.count([name(alert), alert.severity.as_str().into()], u64::from(fires));
+        }
+        let mut family = snapshot.observed(names::ALERT_NO_DATA);
+        for alert in alerts {
+            family.count([name(alert)], u64::from(alert.no_data));
+        }
+        let mut family = snapshot.observed(names::ALERT_ACTIONS);
+        for (action, fate, n) in self.actions.fates() {
+            family.count([Label::Text(Arc::from(action)), fate.as_str().into()], n);
+        }
+        let mut family = snapshot.observed(names::DESIRED_REPLICAS);
+        if let Some(replicas) = self.actions.desired_replicas() {
+            family.count([], replicas);
+        }
     }
 
     fn write_otlp(&self, snapshot: &mut Snapshot) {

@@ -139,6 +139,16 @@ metrics! {
     UPSTREAM_DRAINED = Counter Count("{response}") "weir_upstream_drained_total" []
         "Answers read to their end after their client had left content.";
 
+    // Alerts.
+    ALERT_FIRING = Gauge Count("{alert}") "weir_alert_firing" ["alert", "severity"]
+        "1 while an alert fires, else 0.";
+    ALERT_NO_DATA = Gauge Count("{alert}") "weir_alert_no_data" ["alert"]
+        "1 while there is no figure that could tell whether an alert's condition holds, else 0.";
+    ALERT_ACTIONS = Counter Count("{action}") "weir_alert_actions_total" ["action", "fate"]
+        "Actions of alerts, by what became of them.";
+    DESIRED_REPLICAS = Gauge Count("{replica}") "weir_desired_replicas" []
+        "How many replicas of the upstream alerts ask for.";
+
     // Weir about its telemetry.
     RECORDS_DROPPED = Counter Count("{record}") "weir_records_dropped_total" ["cause"]
         "Records that were lost, by where and why.";
@@ -152,6 +162,14 @@ metrics! {
         "Exchanges that were not to be exported as spans.";
     OTLP_METRIC_ROUNDS = Counter Count("{request}") "weir_otlp_metric_rounds_total" ["destination", "fate"]
         "Rounds of metrics, by what became of them.";
+    STATE_ROWS = UpDown Count("{row}") "weir_state_rows" []
+        "Rows that the store of state holds.";
+    STATE_ROWS_WRITTEN = Counter Count("{row}") "weir_state_rows_written_total" []
+        "Changes of rows that were committed to the store of state.";
+    STATE_ROWS_DROPPED = Counter Count("{row}") "weir_state_rows_dropped_total" []
+        "Rows that were not kept: too many waited, too many are held, or one was too long.";
+    STATE_WRITE_ERRORS = Counter Count("{error}") "weir_state_write_errors_total" []
+        "Attempts to write state that failed; the rows wait for the next one.";
     LABEL_OVERFLOW = Counter Count("{observation}") "weir_label_overflow_total" []
         "Observations counted under the label `other` because the set of label values was full.";
     PIPELINE_LAG = Histogram Seconds "weir_pipeline_lag_seconds" []

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod access_log;
+mod alerts;
 mod analysis;
 mod collector;
 mod content;

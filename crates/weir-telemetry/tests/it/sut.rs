@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::task::TaskTracker;
-use weir_analysis::api::{ExchangeFilter, ExchangeSummary};
+use weir_analysis::alert::Rules;
+use weir_analysis::api::{AlertCommand, CommandError, ExchangeFilter, ExchangeSummary};
 use weir_analysis::snapshot::Snapshot;
 use weir_analysis::time::Moment;
 use weir_core::dialect::Dialect;
@@ -22,7 +23,7 @@ use weir_core::page::PageFormat;
 use weir_core::tally::Tally;
 use weir_core::timeline::{Mark, Offset, Stamp, Timeline};
 use weir_core::usage::{Provenance, Usage};
-use weir_telemetry::{Inputs, Pipeline, PipelineHandle, TelemetryConfig, read_records};
+use weir_telemetry::{AlertNews, Inputs, Pipeline, PipelineHandle, TelemetryConfig, read_records};
 
 use crate::page::Page;
 
@@ -40,6 +41,9 @@ pub(crate) struct Sut {
     pub(crate) pages: mpsc::Sender<(PageFormat, oneshot::Sender<String>)>,
     pub(crate) landmarks: mpsc::Sender<(LandmarkEvent, String)>,
     pub(crate) asking: mpsc::Sender<(ExchangeFilter, oneshot::Sender<Vec<ExchangeSummary>>)>,
+    pub(crate) commands: mpsc::Sender<(AlertCommand, oneshot::Sender<Result<(), CommandError>>)>,
+    pub(crate) rules: mpsc::Sender<Rules>,
+    pub(crate) news: mpsc::Receiver<AlertNews>,
     pub(crate) snapshot: watch::Receiver<Arc<Snapshot>>,
     pub(crate) inflight: Arc<Inflight>,
     pub(crate) lanes: Arc<Lanes>,
@@ -58,6 +62,9 @@ impl Sut {
         let (pages, asked) = mpsc::channel(4);
         let (landmarks, happened) = mpsc::channel(4);
         let (asking, exchanges_asked) = mpsc::channel(4);
+        let (commands, alert_commands) = mpsc::channel(4);
+        let (rules, rules_read) = mpsc::channel(4);
+        let (alert_news, news) = mpsc::channel(64);
         let begun = Arc::new(Snapshot::empty(Moment(0), Moment(0)));
         let (analysis, snapshot) = watch::channel(begun);
         let (inflight, lanes, tally) =
@@ -67,6 +74,10 @@ impl Sut {
             pages: asked,
             landmarks: happened,
             exchanges_asked,
+            alert_commands,
+            rules: rules_read,
+            alert_news,
+            actions: Arc::default(),
             analysis,
             inflight: Arc::clone(&inflight),
             lanes: Arc::clone(&lanes),
@@ -75,7 +86,21 @@ impl Sut {
         };
         let tracker = TaskTracker::new();
         let handle = Pipeline::start(config, inputs, &tracker)?;
-        Ok(Self { exchanges, pages, landmarks, asking, snapshot, inflight, lanes, tally, handle, tracker })
+        Ok(Self {
+            exchanges,
+            pages,
+            landmarks,
+            asking,
+            commands,
+            rules,
+            news,
+            snapshot,
+            inflight,
+            lanes,
+            tally,
+            handle,
+            tracker,
+        })
     }
 
     pub(crate) async fn send(&self, exchange: Exchange) {

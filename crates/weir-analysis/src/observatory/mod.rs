@@ -1,5 +1,7 @@
 //! The observatory: takes in every observation, and knows how things stand.
 
+mod signals;
+
 use std::time::Duration;
 
 use weir_core::dialect::Dialect;
@@ -7,7 +9,10 @@ use weir_core::exchange::{Exchange, Pulse};
 use weir_core::lanes::GLOBAL;
 use weir_core::observation::{Landmark, LandmarkEvent, Observation, Tick};
 
+use crate::alert::{AlertState, AlertStatus, Alerts, Cause, Rules, Transition};
+use crate::api::{AlertCommand, CommandError};
 use crate::buffering::BufferingWatch;
+use crate::cost::{CostConfig, Costs, GpuPricing, PriceBook, Valuation};
 use crate::landmarks::{Landmarks, Surroundings};
 use crate::progress::ProgressWatch;
 use crate::queue::Queues;
@@ -17,6 +22,7 @@ use crate::slo::{AllowedShares, OwnRefusals, SloConfig, Slos};
 use crate::snapshot::{FORM, ScopeFigures, Snapshot};
 use crate::time::{Epoch, Moment};
 use crate::window::{Windows, WindowsConfig};
+use signals::LiveSignals;
 
 /// What the observatory is told. Nothing in it can be wrong.
 #[derive(Clone, Debug)]
@@ -35,6 +41,12 @@ pub struct ObservatoryConfig {
     pub allowed_errors: AllowedShares,
     /// Requests at the upstream of which none gets a token for so long are an alarm.
     pub no_progress_after: Duration,
+    /// When somebody is to be told.
+    pub rules: Rules,
+    /// What tokens cost.
+    pub prices: PriceBook,
+    /// What owned GPUs cost, where there are any.
+    pub gpu: Option<GpuPricing>,
 }
 
 impl Default for ObservatoryConfig {
@@ -47,6 +59,9 @@ impl Default for ObservatoryConfig {
             own_refusals: OwnRefusals::default(),
             allowed_errors: AllowedShares::default(),
             no_progress_after: Duration::from_secs(30),
+            rules: Rules::default(),
+            prices: PriceBook::default(),
+            gpu: None,
         }
     }
 }
@@ -65,19 +80,23 @@ pub struct Observatory {
     progress: ProgressWatch,
     buffering: BufferingWatch,
     landmarks: Landmarks,
+    costs: Costs,
+    alerts: Alerts,
 }
 
 impl Observatory {
     /// Begins at a moment that is known by both clocks.
     pub fn new(config: ObservatoryConfig, epoch: Epoch) -> Self {
         let started = epoch.moment(epoch.mono);
+        let max_models = config.max_models;
         let windows = Windows::new(WindowsConfig {
             memory: config.memory,
-            max_models: config.max_models,
+            max_models,
             known_models: config.known_models,
             started,
         });
         let slos = Slos::new(config.slos, config.own_refusals, started).allowing(config.allowed_errors);
+        let costs = Costs::new(CostConfig { book: config.prices, gpu: config.gpu, started, max_models });
         Self {
             epoch,
             started,
@@ -88,17 +107,73 @@ impl Observatory {
             progress: ProgressWatch::new(config.no_progress_after),
             buffering: BufferingWatch::default(),
             landmarks: Landmarks::default(),
+            costs,
+            alerts: Alerts::new(config.rules),
         }
     }
 
-    /// Takes in an observation.
-    pub fn observe(&mut self, observation: &Observation) {
+    /// Takes in an observation. Says which alerts changed, which only a tick makes them do.
+    pub fn observe(&mut self, observation: &Observation) -> Vec<Transition> {
         match observation {
-            Observation::Exchange(exchange) => self.exchange(exchange),
+            Observation::Exchange(exchange) => self.exchange(exchange, &self.value(exchange)),
             Observation::Pulse(pulse) => self.pulse(pulse),
-            Observation::Tick(tick) => self.tick(tick),
+            Observation::Tick(tick) => return self.tick(tick),
             Observation::Landmark(landmark) => self.landmark(landmark),
         }
+        Vec::new()
+    }
+
+    /// What an exchange costs.
+    pub fn value(&self, exchange: &Exchange) -> Valuation {
+        self.costs.value(exchange)
+    }
+
+    /// Takes in an exchange that was [valued](Self::value) before.
+    ///
+    /// What is neither a generation nor an embedding, such as a list of models, is relayed and is none of
+    /// the service that is measured here.
+    pub fn exchange(&mut self, exchange: &Exchange, valuation: &Valuation) {
+        if exchange.request.dialect == Dialect::Other {
+            return;
+        }
+        let ended = self.epoch.moment(exchange.received_mono.plus(exchange.duration()));
+        self.windows.exchange(exchange, ended, self.slos.judge(exchange));
+        self.slos.exchange(exchange, ended);
+        self.progress.exchange(exchange, ended);
+        self.buffering.exchange(exchange, ended);
+        self.costs.exchange(exchange, valuation, ended);
+    }
+
+    /// Does what an operator asks for.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such alert, or it is not in a state to be acknowledged.
+    pub fn command(&mut self, command: &AlertCommand) -> Result<(), CommandError> {
+        let known = |found: bool| if found { Ok(()) } else { Err(CommandError::UnknownAlert) };
+        match command {
+            AlertCommand::Silence { alert, length } => {
+                known(self.alerts.silence(alert, self.now.plus(*length)))
+            }
+            AlertCommand::Unsilence { alert } => known(self.alerts.unsilence(alert)),
+            AlertCommand::Acknowledge { alert, note } => {
+                known(self.alerts.rules().rules().iter().any(|rule| *rule.name == **alert))?;
+                let taken = self.alerts.acknowledge(alert, self.now, note);
+                if taken { Ok(()) } else { Err(CommandError::NotFiring) }
+            }
+        }
+    }
+
+    /// Goes on with other rules. Says which alerts ended by that.
+    pub fn replace_rules(&mut self, rules: Rules) -> Vec<Transition> {
+        let ended = self.alerts.replace(rules, self.now);
+        self.mark(&ended);
+        ended
+    }
+
+    /// Where every alert stands.
+    pub fn alerts(&self) -> Vec<AlertStatus> {
+        self.alerts.list()
     }
 
     /// How things stand.
@@ -118,6 +193,8 @@ impl Observatory {
             history: self.windows.sparklines(&Scope::Overall),
             slos: self.slos.status(now),
             error_classes: self.slos.classes(now),
+            alerts: self.alerts.list(),
+            cost: self.costs.summary(now),
             lanes: self.queues.status(),
             in_flight: self.progress.status(now),
             buffering: self.buffering.findings(now),
@@ -128,25 +205,22 @@ impl Observatory {
 
     /// What changed since the last call and is to outlive a restart.
     pub fn rows(&mut self) -> Vec<Row> {
-        self.slos.rows()
+        let mut rows = self.slos.rows();
+        rows.extend(self.costs.rows());
+        rows.extend(self.alerts.rows());
+        rows
     }
 
-    /// Takes up what was known before a restart.
+    /// Takes up what was known before a restart; before anything is observed.
     pub fn restore(&mut self, saved: &[SavedRow]) {
         self.slos.restore(saved);
+        self.costs.restore(saved);
+        self.alerts.restore(saved, self.now);
     }
 
-    /// What is neither a generation nor an embedding, such as a list of models, is relayed and is none of
-    /// the service that is measured here.
-    fn exchange(&mut self, exchange: &Exchange) {
-        if exchange.request.dialect == Dialect::Other {
-            return;
-        }
-        let ended = self.epoch.moment(exchange.received_mono.plus(exchange.duration()));
-        self.windows.exchange(exchange, ended, self.slos.judge(exchange));
-        self.slos.exchange(exchange, ended);
-        self.progress.exchange(exchange, ended);
-        self.buffering.exchange(exchange, ended);
+    /// How many rows of a store could not be read.
+    pub const fn broken_rows(&self) -> u64 {
+        self.slos.uncounted().broken_rows + self.costs.broken_rows() + self.alerts.broken_rows()
     }
 
     fn pulse(&mut self, pulse: &Pulse) {
@@ -156,16 +230,36 @@ impl Observatory {
         self.progress.tokens(at);
     }
 
-    fn tick(&mut self, tick: &Tick) {
+    fn tick(&mut self, tick: &Tick) -> Vec<Transition> {
         let now = self.epoch.moment(tick.at);
         self.now = self.now.max(now);
         self.windows.tick(now, tick);
         self.slos.tick(now);
         self.queues.tick(now, &tick.lanes);
         self.progress.tick(now, &tick.in_flight);
+        self.costs.tick(now, tick);
         if self.landmarks.is_due(now) {
             let after = self.surroundings();
             self.landmarks.settle(now, after);
+        }
+        let Self { windows, slos, queues, progress, costs, alerts, now, .. } = self;
+        let signals = LiveSignals::new(windows, slos, queues, progress, costs, *now);
+        let changed = alerts.evaluate(*now, &signals);
+        self.mark(&changed);
+        changed
+    }
+
+    /// Alerts that began or ceased to fire stand among the landmarks.
+    fn mark(&mut self, changed: &[Transition]) {
+        for transition in changed {
+            let event = match (transition.to, transition.cause) {
+                (AlertState::Firing, Cause::SilenceEnded) => continue,
+                (AlertState::Firing, _) => LandmarkEvent::AlertFiring,
+                _ if transition.is_resolved() => LandmarkEvent::AlertResolved,
+                _ => continue,
+            };
+            let detail = format!("{}: {}", transition.alert, transition.condition);
+            self.landmarks.add(transition.at, event, &detail, self.surroundings());
         }
     }
 
