@@ -5,6 +5,7 @@
 //! front of it, a mixed [`workload`] at the times an [`arrival`] process gives.
 
 pub mod arrival;
+pub mod bench;
 pub mod client;
 pub mod clock;
 pub mod crypto;

@@ -1,0 +1,5 @@
+//! The bench: sends load at times that were set beforehand, and measures what comes back as its client.
+//!
+//! It reads streams by itself and shares nothing with the proxy, so that each checks the other.
+
+pub mod ask;
