@@ -65,15 +65,16 @@ fn run(command: impl FnOnce(&mut Signals) -> Running<'_>) -> Result<(), String> 
 
 async fn serve(args: ServeArgs, signals: &mut Signals) -> Result<(), String> {
     let (file, overrides) = (args.config.clone(), args.overrides());
-    let Loaded { settings, .. } = config::load(file.as_deref(), &overrides).map_err(text)?;
+    let Loaded { settings, warnings, .. } = config::load(file.as_deref(), &overrides).map_err(text)?;
     let _log = log::start(&settings.log);
+    warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
     let upstream = settings.proxy.upstream.name.clone();
     let weir = Weir::start(settings, |exchanges| exchanges).await.map_err(text)?;
     tracing::info!(listen = %weir.address, admin = %weir.admin, %upstream, "serving");
     loop {
         match signals.next().await {
             Asked::Stop => break,
-            Asked::Reload => reload(&weir, file.as_deref(), &overrides),
+            Asked::Reload => reload(&weir, file.as_deref(), &overrides).await,
         }
     }
     tracing::info!("draining: no new requests; a second signal ends at once");
@@ -84,15 +85,21 @@ async fn serve(args: ServeArgs, signals: &mut Signals) -> Result<(), String> {
     Ok(())
 }
 
-/// Reads the configuration again. Limits change under way; all else takes a restart. A file with
-/// mistakes changes nothing.
-fn reload(weir: &Weir, file: Option<&Path>, overrides: &Overrides) {
+/// Reads the configuration again. Limits and the rules of alerts change under way; all else takes a restart.
+/// A file with mistakes changes nothing.
+async fn reload(weir: &Weir, file: Option<&Path>, overrides: &Overrides) {
     match config::load(file, overrides) {
         Ok(loaded) => {
-            let changes = weir.regulator.configure(loaded.settings.policy);
+            let Loaded { settings, warnings, .. } = loaded;
+            warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
+            let changes = weir.regulator.configure(settings.policy);
             let detail = if changes.is_empty() { "no limit changed".to_owned() } else { changes.join(", ") };
             weir.tell(LandmarkEvent::Reloaded, &detail);
-            tracing::info!(changes = detail, "read the configuration again; only limits change under way");
+            let rules = settings.telemetry.observatory.rules;
+            let alerts = rules.rules().len();
+            weir.replace_rules(rules).await;
+            let what = "read the configuration again; only limits and the rules of alerts change under way";
+            tracing::info!(changes = detail, alerts, "{what}");
         }
         Err(mistakes) => {
             tracing::error!(%mistakes, "the configuration has mistakes; the old one stays in force")

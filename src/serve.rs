@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use weir_analysis::alert::Rules;
 use weir_analysis::snapshot::Snapshot;
 use weir_analysis::time::Moment;
 use weir_core::exchange::Exchange;
@@ -40,6 +41,7 @@ pub(crate) struct Weir {
     /// Who writes the policy, the one wire up to the data path.
     pub(crate) regulator: Arc<Regulator>,
     landmarks: mpsc::Sender<(LandmarkEvent, String)>,
+    rules: mpsc::Sender<Rules>,
     drain: Drain,
     drain_timeout: Duration,
     ready: watch::Sender<bool>,
@@ -92,7 +94,7 @@ impl Weir {
         let address = server.address().map_err(cannot("listen on", listen))?;
         let (asking, exchanges_asked) = mpsc::channel(PAGE_QUEUE);
         let (alerts, alert_commands) = mpsc::channel(PAGE_QUEUE);
-        let (_rules, rules_read) = mpsc::channel(1);
+        let (rules, rules_read) = mpsc::channel(1);
         let (alert_news, _) = mpsc::channel(NEWS_QUEUE);
         let started = Moment(weir_proxy::wall().0);
         let (analysis, snapshot) = watch::channel(Arc::new(Snapshot::empty(started, started)));
@@ -127,6 +129,7 @@ impl Weir {
             lanes,
             regulator: Arc::new(Regulator::new(policy)),
             landmarks,
+            rules,
             drain,
             drain_timeout: settings.drain_timeout,
             ready,
@@ -139,6 +142,12 @@ impl Weir {
     /// Something happened to Weir itself. Where too much happens at once it is not told.
     pub(crate) fn tell(&self, event: LandmarkEvent, detail: &str) {
         let _ = self.landmarks.try_send((event, detail.to_owned()));
+    }
+
+    /// Goes on with other rules for alerts.
+    pub(crate) async fn replace_rules(&self, rules: Rules) {
+        // There is nobody to tell once the pipeline has ended, and nothing to judge.
+        let _ = self.rules.send(rules).await;
     }
 
     /// Ends in order: not ready any more, no new requests, time for what runs, then the records,

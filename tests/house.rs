@@ -135,6 +135,7 @@ endpoint = "http://127.0.0.1:4318"
 objective = "ttft"
 limit = "2s"
 target = 95.0
+[cost.models."NAME"]
 "#;
 
 /// Every key that weir knows, with its default, by what it says itself.

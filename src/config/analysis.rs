@@ -1,14 +1,15 @@
 //! What the file says of what is worked out: the windows, and what is asked of the service.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use weir_analysis::observatory::ObservatoryConfig;
 use weir_analysis::slo::config::MIN_EVENTS;
-use weir_analysis::slo::{Objective, OwnRefusals, SloConfig};
+use weir_analysis::slo::{AllowedShares, Objective, OwnRefusals, SloConfig};
 
 use super::error::Place;
-use super::kinds::{Choice, Count, Name, Size, Span};
-use super::lists::Percent;
+use super::kinds::{Choice, Count, FilePath, Name, Size, Span};
+use super::lists::{Allowance, Percent};
 use super::section::Section;
 
 const MILLI: Duration = Duration::from_millis(1);
@@ -41,6 +42,24 @@ pub(super) fn analysis(section: &mut Section<'_, '_>) -> ObservatoryConfig {
         no_progress_after: section.value("no_progress_after", PATIENCE, default.no_progress_after),
         own_refusals: section.value("own_refusals", Choice(REFUSALS), default.own_refusals),
         ..default
+    }
+}
+
+/// Where what is worked out outlives a restart.
+pub(super) fn state_dir(section: &mut Section<'_, '_>) -> Option<PathBuf> {
+    section.optional("state_dir", FilePath, "it is forgotten").map(|dir| dir.value)
+}
+
+/// How many errors of each class are allowed, of a hundred exchanges.
+pub(super) fn error_classes(section: &mut Section<'_, '_>) -> AllowedShares {
+    let default = AllowedShares::default();
+    let mut share = |key, default: f64| section.value(key, Allowance, default * 100.0) / 100.0;
+    AllowedShares {
+        api_timeout: share("api_timeout", default.api_timeout),
+        rate_limit: share("rate_limit", default.rate_limit),
+        content_filter: share("content_filter", default.content_filter),
+        model_error: share("model_error", default.model_error),
+        client_error: share("client_error", default.client_error),
     }
 }
 

@@ -17,7 +17,9 @@ use weir_proxy::{
 };
 use weir_telemetry::{Destination, Scheme, TelemetryConfig, UpstreamFacts};
 
-use super::analysis::{analysis, slos};
+use super::alerts::alerts;
+use super::analysis::{analysis, error_classes, slos, state_dir};
+use super::cost::cost;
 use super::error::Place;
 use super::kinds::{Address, Choice, Count, FilePath, Name, Secret, Size, Span, Switch, Target, Url};
 use super::otlp::otlp;
@@ -68,9 +70,18 @@ pub(super) fn settings(root: &mut Section<'_, '_>, overrides: &Overrides) -> Opt
     let (otlp, context) = root.section("otlp", otlp);
     let context = ContextRules { prompt_key, ..context };
     let log = root.section("log", |section| log(section, overrides));
-    let observatory = root.section("analysis", analysis);
+    let (observatory, state_dir) =
+        root.section("analysis", |section| (analysis(section), state_dir(section)));
+    let slos = slos(root);
+    let allowed_errors = root.section("error_classes", error_classes);
+    let rules = root.section("alerts", |section| alerts(section, &slos));
+    let prices = root.section("cost", cost);
     let observatory = ObservatoryConfig {
-        slos: slos(root),
+        slos,
+        allowed_errors,
+        rules,
+        prices: prices.book,
+        gpu: prices.gpu,
         max_models: records.max_models,
         known_models: policy.models.keys().cloned().collect(),
         ..observatory
@@ -82,6 +93,7 @@ pub(super) fn settings(root: &mut Section<'_, '_>, overrides: &Overrides) -> Opt
         max_pulsing: listen.max_connections,
         otlp,
         observatory,
+        state_dir,
         upstreams: upstream.iter().map(|(_, facts)| facts.clone()).collect(),
         scheme: if listen.tls.is_some() { Scheme::Https } else { Scheme::Http },
         ..records

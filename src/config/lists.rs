@@ -117,12 +117,7 @@ impl Kind for Percent {
     }
 
     fn read(&self, raw: &Raw<'_>) -> Result<f64, Fault> {
-        let number = match raw {
-            Raw::Float(number) => *number,
-            Raw::Integer(Some(number)) => *number as f64,
-            _ => return Err(Fault::Type),
-        };
-        match number {
+        match number(raw)? {
             number if number <= 0.0 => Err(Fault::Low),
             number if number < 100.0 => Ok(number),
             _ => Err(Fault::High),
@@ -131,6 +126,63 @@ impl Kind for Percent {
 
     fn show(&self, value: &f64) -> String {
         format!("{value:?}")
+    }
+}
+
+/// A share in percent that may be none or all.
+pub(super) struct Allowance;
+
+impl Kind for Allowance {
+    type Value = f64;
+
+    fn allowed(&self) -> String {
+        "a number from 0 to 100, such as 0.5".to_owned()
+    }
+
+    fn read(&self, raw: &Raw<'_>) -> Result<f64, Fault> {
+        match number(raw)? {
+            number if number < 0.0 => Err(Fault::Low),
+            number if number <= 100.0 => Ok(number),
+            _ => Err(Fault::High),
+        }
+    }
+
+    fn show(&self, value: &f64) -> String {
+        format!("{value:?}")
+    }
+}
+
+/// An amount of US dollars.
+pub(super) struct Dollars;
+
+/// More than any price.
+const MAX_DOLLARS: f64 = 1e9;
+
+impl Kind for Dollars {
+    type Value = f64;
+
+    fn allowed(&self) -> String {
+        "US dollars, a number from 0 up, such as 2.5".to_owned()
+    }
+
+    fn read(&self, raw: &Raw<'_>) -> Result<f64, Fault> {
+        match number(raw)? {
+            number if number < 0.0 => Err(Fault::Low),
+            number if number <= MAX_DOLLARS => Ok(number),
+            _ => Err(Fault::High),
+        }
+    }
+
+    fn show(&self, value: &f64) -> String {
+        format!("{value:?}")
+    }
+}
+
+fn number(raw: &Raw<'_>) -> Result<f64, Fault> {
+    match raw {
+        Raw::Float(number) => Ok(*number),
+        Raw::Integer(Some(number)) => Ok(*number as f64),
+        _ => Err(Fault::Type),
     }
 }
 
@@ -162,7 +214,7 @@ impl Kind for Patterns {
 
 #[cfg(test)]
 mod tests {
-    use super::{Headers, Kind, Pairs, Patterns, Ratio, Raw};
+    use super::{Allowance, Dollars, Headers, Kind, Pairs, Patterns, Ratio, Raw};
 
     fn read<K: Kind>(kind: &K, raw: &Raw<'_>) -> Option<K::Value> {
         kind.read(raw).ok()
@@ -213,6 +265,21 @@ mod tests {
             assert_eq!(read(&Ratio, &raw), expected);
         }
         assert_eq!(Ratio.show(&1.0), "1.0");
+    }
+
+    #[test]
+    fn amounts_and_allowances_begin_at_nothing() {
+        for (raw, dollars, allowance) in [
+            (Raw::Float(0.0), Some(0.0), Some(0.0)),
+            (Raw::Integer(Some(100)), Some(100.0), Some(100.0)),
+            (Raw::Float(100.5), Some(100.5), None),
+            (Raw::Float(-0.5), None, None),
+            (Raw::Float(f64::INFINITY), None, None),
+            (Raw::Float(f64::NAN), None, None),
+            (Raw::Text("1"), None, None),
+        ] {
+            assert_eq!((read(&Dollars, &raw), read(&Allowance, &raw)), (dollars, allowance));
+        }
     }
 
     #[test]

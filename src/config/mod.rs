@@ -4,7 +4,9 @@
 //! place that does. `section.rs` looks keys up, and `reader.rs` collects every mistake on the
 //! way instead of ending at the first.
 
+mod alerts;
 mod analysis;
+mod cost;
 mod document;
 mod effective;
 mod endpoint;
@@ -88,6 +90,8 @@ pub(crate) struct Loaded {
     pub(crate) settings: Settings,
     /// The same to read, with where each value comes from.
     pub(crate) effective: Effective,
+    /// What should be known of it.
+    pub(crate) warnings: Vec<String>,
 }
 
 /// Reads the file, if there is one, and the flags; either everything is right, or all mistakes come
@@ -111,9 +115,9 @@ fn load_text(
     let document = Document::parse(text.unwrap_or_default());
     let mut reader = Reader::new(name, &document, env);
     let settings = reader.root(|root| file::settings(root, overrides));
-    let (effective, mistakes) = reader.finish();
+    let (effective, warnings, mistakes) = reader.finish();
     match settings {
-        Some(settings) if mistakes.is_empty() => Ok(Loaded { settings, effective }),
+        Some(settings) if mistakes.is_empty() => Ok(Loaded { settings, effective, warnings }),
         _ => Err(mistakes),
     }
 }

@@ -22,6 +22,7 @@ pub(super) struct Reader<'a> {
     pub(super) env: &'a dyn Fn(&str) -> Option<OsString>,
     pub(super) effective: Effective,
     mistakes: Vec<Mistake>,
+    pub(super) warnings: Vec<String>,
     /// Every key that was asked for, with its section.
     known: Vec<(String, &'static str)>,
     unknown: Vec<Unknown>,
@@ -45,7 +46,8 @@ impl<'a> Reader<'a> {
         env: &'a dyn Fn(&str) -> Option<OsString>,
     ) -> Self {
         let (mistakes, known, unknown) = (Vec::new(), Vec::new(), Vec::new());
-        Self { file, document, env, effective: Effective::default(), mistakes, known, unknown }
+        let warnings = Vec::new();
+        Self { file, document, env, effective: Effective::default(), mistakes, warnings, known, unknown }
     }
 
     /// Reads the file as a whole.
@@ -59,13 +61,13 @@ impl<'a> Reader<'a> {
     }
 
     /// Ends the run.
-    pub(super) fn finish(mut self) -> (Effective, Mistakes) {
+    pub(super) fn finish(mut self) -> (Effective, Vec<String>, Mistakes) {
         for unknown in std::mem::take(&mut self.unknown) {
             let mistake = self.explain(unknown);
             self.mistakes.push(mistake);
         }
         let mistakes = self.document.complete(self.mistakes);
-        (self.effective, Mistakes::new(self.file.map(str::to_owned), mistakes))
+        (self.effective, self.warnings, Mistakes::new(self.file.map(str::to_owned), mistakes))
     }
 
     pub(super) fn mistake(&mut self, place: Place, key: String, says: String) {

@@ -154,6 +154,11 @@ impl<'r, 'a> Section<'r, 'a> {
         self.reader.mistake(place.clone(), join(&self.path, name), says.into());
     }
 
+    /// Notes what should be known, and is no mistake.
+    pub(super) fn warn(&mut self, says: String) {
+        self.reader.warnings.push(says);
+    }
+
     /// Ends the section: what was not asked for is unknown.
     pub(super) fn close(self) {
         for (key, value) in self.table.into_iter().flatten() {

@@ -1,5 +1,6 @@
 //! What is read, what is refused and in which words.
 
+mod alerts;
 mod otlp;
 
 use std::ffi::OsString;
@@ -155,7 +156,7 @@ const BROKEN: &[(&str, &[&str])] = &[
         "[lisen]\naddress = 3\n",
         &[
             "weir.toml:3: lisen: unknown section; did you mean `listen`? allowed: listen, admin, upstream, timeouts, \
-           admission, headers, stream, records, otlp, log, analysis, slo",
+           admission, headers, stream, records, otlp, log, analysis, slo, error_classes, alerts, cost",
         ],
     ),
     (
