@@ -81,7 +81,7 @@ impl Actions {
             }
             let key = Key::new(&status.name, name);
             self.ledger.note(&key, since);
-            if !last.silenced {
+            if !last.silenced && lasts(&action) {
                 tracing::info!(alert = %key.alert, action = %key.action, "an action is taken up again");
                 self.hands.resume(&key, &action, &told);
             }

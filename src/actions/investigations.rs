@@ -53,18 +53,21 @@ pub(super) struct Evidence {
     pub(super) clock: Clock,
 }
 
-/// The near end of the task.
+/// The near end of the task. There is none where there is no place to keep a bundle.
 #[derive(Debug)]
-pub(super) struct Investigations {
+pub(super) struct Investigations(Option<Investigator>);
+
+#[derive(Debug)]
+struct Investigator {
     cases: mpsc::Sender<Case>,
     task: JoinHandle<()>,
 }
 
+/// The far end.
 #[derive(Debug)]
-struct Investigator {
+struct Desk {
     evidence: Evidence,
-    /// `None`: there is no place to keep a bundle.
-    shelf: Option<Shelf>,
+    shelf: Shelf,
     counts: Arc<ActionCounts>,
 }
 
@@ -75,20 +78,27 @@ impl Investigations {
         counts: Arc<ActionCounts>,
         tasks: &TaskTracker,
     ) -> Self {
+        let Some(state_dir) = state_dir else { return Self(None) };
         let (cases, received) = mpsc::channel(QUEUE);
-        let shelf = state_dir.as_deref().map(Shelf::new);
-        let task = tasks.spawn(Investigator { evidence, shelf, counts }.run(received));
-        Self { cases, task }
+        let desk = Desk { evidence, shelf: Shelf::new(&state_dir), counts };
+        Self(Some(Investigator { cases, task: tasks.spawn(desk.run(received)) }))
     }
 
-    /// Hands a case over, which counts it when it is done. False where too many wait.
+    /// Hands a case over, which is counted when it is done. What cannot be done is said, and false.
     pub(super) fn offer(&self, case: Case) -> bool {
-        self.cases.try_send(case).is_ok()
+        let (alert, action) = (case.key.alert.clone(), case.key.action.clone());
+        let refused = match &self.0 {
+            None => "there is no folder in which Weir keeps its state",
+            Some(near) if near.cases.try_send(case).is_err() => "too many wait",
+            Some(_) => return true,
+        };
+        tracing::warn!(%alert, %action, refused, "cannot write down what was slow or failed");
+        false
     }
 
     /// Waits until all cases are written down, but not for longer than `limit`.
     pub(super) async fn finish(self, limit: Duration) {
-        let Self { cases, mut task } = self;
+        let Some(Investigator { cases, mut task }) = self.0 else { return };
         drop(cases);
         if timeout(limit, &mut task).await.is_err() {
             task.abort();
@@ -97,7 +107,7 @@ impl Investigations {
     }
 }
 
-impl Investigator {
+impl Desk {
     async fn run(self, mut cases: mpsc::Receiver<Case>) {
         while let Some(case) = cases.recv().await {
             let (alert, action) = (case.key.alert.clone(), case.key.action.clone());
@@ -116,11 +126,11 @@ impl Investigator {
     }
 
     async fn investigate(&self, case: Case) -> Result<PathBuf, String> {
-        let shelf = self.shelf.clone().ok_or("there is no folder for state to keep it in")?;
         let exchanges = self.exchanges(&case).await;
         let snapshot = Arc::clone(&self.evidence.snapshot.borrow());
         let (at, now) = (case.transition.at, (self.evidence.clock)());
         let bundle = Bundle::new(case.transition, snapshot, exchanges, &self.evidence.inflight, now);
+        let shelf = self.shelf.clone();
         let written = tokio::task::spawn_blocking(move || shelf.put(at, &case.key.alert, &bundle));
         written.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
     }

@@ -68,7 +68,8 @@ async fn a_bundle_tells_how_things_stood() {
 
 #[tokio::test]
 async fn without_a_folder_it_fails() {
-    let (around, _) = fire(None, weir_proxy::monotonic).await;
+    let (mut around, _) = fire(None, weir_proxy::monotonic).await;
+    assert!(around.landmarks().is_empty());
     assert_eq!(around.fates(), [("investigate".into(), ActionFate::Failed, 1)]);
 }
 

@@ -6,6 +6,7 @@ mod receiver;
 mod replaced;
 mod standing;
 mod told;
+mod whole;
 
 use std::collections::BTreeMap;
 use std::path::Path;
