@@ -52,6 +52,9 @@ async fn a_silence_that_lasts_begins_nothing() {
     };
     actions.take(AlertNews::Standing(vec![silenced(at(60))]));
     assert_eq!(around.global(), Some(64));
+    actions.take(changed([resolves(&rules, "quiet", 1)]));
+    assert_eq!(around.fates(), []);
+    // One that is over by now.
     actions.take(AlertNews::Standing(vec![silenced(at(0))]));
     assert_eq!(around.global(), Some(32));
 }

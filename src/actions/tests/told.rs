@@ -6,12 +6,12 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
 use weir_analysis::alert::status::Handling;
-use weir_analysis::alert::{AlertStatus, Rules, Transition};
+use weir_analysis::alert::{AlertState, AlertStatus, Cause, Rules, Transition};
 use weir_telemetry::notify::NotifyOptions;
 use weir_telemetry::{ActionFate, AlertNews};
 
 use super::receiver::Receiver;
-use super::{Around, LIMIT, around, at, changed, fires, firing, resolves, rules, texts};
+use super::{Around, LIMIT, around, at, change, changed, fires, firing, resolves, rules, texts};
 use crate::actions::{ActionsHandle, start};
 
 /// Actions with their task.
@@ -117,7 +117,8 @@ async fn a_webhook_is_not_told_of_the_end_unless_it_wants_to_be_nor_again_after_
     let status = AlertStatus { handling, ..firing(&running.rules, "slow", at(0)) };
     running.tell(AlertNews::Standing(vec![status])).await;
     running.tell(changed([resolves(&running.rules, "slow", 1)])).await;
-    running.finish().await;
+    let around = running.finish().await;
+    assert_eq!(around.fates(), [("hook".into(), ActionFate::Ended, 1)]);
     let came: Vec<_> =
         receiver.came().into_iter().map(|came| (came.path, came.body["status"].clone())).collect();
     assert_eq!(came, [("/hook".to_owned(), json!("resolved"))]);
@@ -193,4 +194,46 @@ async fn what_can_never_be_called_fails_and_asks_for_no_replicas() {
     let count = |name: &str| (name.to_owned(), ActionFate::Failed, 1);
     assert_eq!(around.fates(), [count("hook"), count("more")]);
     assert_eq!(around.counts.desired_replicas(), None);
+}
+
+#[tokio::test]
+async fn when_a_silence_ends_it_is_told_since_when_the_alert_fires() {
+    let receiver = Receiver::start().await;
+    let hook = format!("hook: {{type: webhook, url: '{}'}}", receiver.url);
+    let running = running(SLOW, &hook);
+    let silenced = Transition { silenced: true, ..fires(&running.rules, "slow", 0) };
+    let states = (AlertState::Firing, AlertState::Firing);
+    let late = Transition { cause: Cause::SilenceEnded, ..change(&running.rules, "slow", states, at(30)) };
+    running.tell(changed([silenced, late])).await;
+    running.finish().await;
+    let came = receiver.came();
+    assert_eq!(came.len(), 1);
+    assert_eq!(came[0].body["alerts"][0]["startsAt"], "2024-02-29T12:34:56.000000000Z");
+}
+
+#[tokio::test]
+async fn a_webhook_that_a_rule_names_anew_waits_for_the_next_firing() {
+    let receiver = Receiver::start().await;
+    let hook = format!("hook: {{type: webhook, url: '{}'}}", receiver.url);
+    let running = running(&SLOW.replace("action: hook,", ""), &hook);
+    running.tell(changed([fires(&running.rules, "slow", 0)])).await;
+    let rules = rules(&format!("alerts: [{SLOW}]\nactions: {{{hook}}}\n"));
+    running.tell(AlertNews::Replaced(Box::new(rules.clone()), vec![])).await;
+    running.tell(changed([resolves(&rules, "slow", 9)])).await;
+    let around = running.finish().await;
+    assert_eq!((receiver.came().len(), around.fates()), (0, vec![]));
+}
+
+#[tokio::test]
+async fn who_is_not_to_be_told_any_more_is_told_of_an_end_that_is_not_before_the_begin() {
+    let receiver = Receiver::start().await;
+    let hook = format!("hook: {{type: webhook, url: '{}'}}", receiver.url);
+    let running = running(SLOW, &hook);
+    running.tell(changed([fires(&running.rules, "slow", 5)])).await;
+    // What is known is a little older than the news.
+    let none = rules(&format!("alerts: [{}]\n", SLOW.replace("action: hook,", "")));
+    running.tell(AlertNews::Replaced(Box::new(none), vec![])).await;
+    running.finish().await;
+    let alert = &receiver.came()[1].body["alerts"][0];
+    assert_eq!((&alert["status"], &alert["endsAt"]), (&json!("resolved"), &alert["startsAt"]));
 }
