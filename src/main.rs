@@ -1,5 +1,6 @@
 //! `weir`: a transparent streaming reverse proxy that measures and regulates LLM token streams.
 
+mod actions;
 mod check;
 mod cli;
 mod config;

@@ -37,7 +37,6 @@ impl Regulator {
         self.write(&wanted)
     }
 
-    #[cfg(test)]
     /// Lowers a limit until `who` releases it. Says which limits changed.
     pub(crate) fn throttle(&self, who: &str, throttle: Throttle) -> Vec<String> {
         let mut wanted = self.wanted();
@@ -45,7 +44,6 @@ impl Regulator {
         self.write(&wanted)
     }
 
-    #[cfg(test)]
     /// Has a model served by another until `who` releases it.
     pub(crate) fn fall_back(&self, who: &str, fallback: Fallback) {
         let mut wanted = self.wanted();
@@ -53,7 +51,6 @@ impl Regulator {
         self.write(&wanted);
     }
 
-    #[cfg(test)]
     /// Takes back what `who` asked for. Says which limits changed.
     pub(crate) fn release(&self, who: &str) -> Vec<String> {
         let mut wanted = self.wanted();

@@ -18,8 +18,10 @@ use weir_core::observation::LandmarkEvent;
 use weir_core::tally::Tally;
 use weir_dash::{Admin, AdminHandles};
 use weir_proxy::{Drain, Outlet, Server, Wiring};
-use weir_telemetry::{Inputs, Pipeline, PipelineHandle};
+use weir_telemetry::notify::NotifyOptions;
+use weir_telemetry::{Inputs, Pipeline, PipelineHandle, TelemetryConfig};
 
+use crate::actions::{self, ActionsHandle};
 use crate::config::Settings;
 use crate::regulator::Regulator;
 
@@ -46,6 +48,7 @@ pub(crate) struct Weir {
     drain_timeout: Duration,
     ready: watch::Sender<bool>,
     pipeline: PipelineHandle,
+    actions: ActionsHandle,
     stop_admin: CancellationToken,
     tasks: TaskTracker,
 }
@@ -95,13 +98,11 @@ impl Weir {
         let (asking, exchanges_asked) = mpsc::channel(PAGE_QUEUE);
         let (alerts, alert_commands) = mpsc::channel(PAGE_QUEUE);
         let (rules, rules_read) = mpsc::channel(1);
-        let (alert_news, _) = mpsc::channel(NEWS_QUEUE);
+        let (alert_news, news) = mpsc::channel(NEWS_QUEUE);
         let started = Moment(weir_proxy::wall().0);
         let (analysis, snapshot) = watch::channel(Arc::new(Snapshot::empty(started, started)));
+        let regulator = Arc::new(Regulator::new(policy));
         let handles = AdminHandles { pages, exchanges: asking, alerts, snapshot, ready: ready_seen };
-        let listen = settings.admin.listen;
-        let admin = Admin::bind(settings.admin, handles).await.map_err(cannot("serve metrics on", listen))?;
-        let admin_address = admin.local_addr().map_err(cannot("serve metrics on", listen))?;
         let inputs = Inputs {
             exchanges: watch_exchanges(exchanges),
             pages: pages_asked,
@@ -117,8 +118,15 @@ impl Weir {
             tally,
             clock: weir_proxy::monotonic,
         };
+        let notify = NotifyOptions { external_url: settings.external_url, ..NotifyOptions::default() };
+        let acting = acting(&settings.telemetry, notify, &inputs, &handles, &regulator, &landmarks);
+        let flush_timeout = settings.telemetry.flush_timeout;
+        let listen = settings.admin.listen;
+        let admin = Admin::bind(settings.admin, handles).await.map_err(cannot("serve metrics on", listen))?;
+        let admin_address = admin.local_addr().map_err(cannot("serve metrics on", listen))?;
         let pipeline = Pipeline::start(settings.telemetry, inputs, &tasks)
             .map_err(|error| StartError { what: "cannot open a log".into(), error })?;
+        let actions = actions::start(acting, news, flush_timeout, &tasks);
         let stop_admin = CancellationToken::new();
         admin.serve(stop_admin.clone(), &tasks);
         tasks.spawn(server.run());
@@ -127,13 +135,14 @@ impl Weir {
             admin: admin_address,
             inflight,
             lanes,
-            regulator: Arc::new(Regulator::new(policy)),
+            regulator,
             landmarks,
             rules,
             drain,
             drain_timeout: settings.drain_timeout,
             ready,
             pipeline,
+            actions,
             stop_admin,
             tasks,
         })
@@ -151,15 +160,41 @@ impl Weir {
     }
 
     /// Ends in order: not ready any more, no new requests, time for what runs, then the records,
-    /// and the admin port last. True if nothing had to be cut off.
+    /// the actions of alerts, and the admin port last. True if nothing had to be cut off.
     pub(crate) async fn shut_down(self) -> bool {
         let _ = self.ready.send(false);
         let in_time = self.drain.finish(self.drain_timeout).await;
         self.pipeline.shutdown().await;
+        self.actions.ended().await;
         self.stop_admin.cancel();
         self.tasks.close();
         self.tasks.wait().await;
         in_time
+    }
+}
+
+/// What the actions of alerts work on, out of what the pipeline and the admin port have.
+fn acting(
+    telemetry: &TelemetryConfig,
+    notify: NotifyOptions,
+    inputs: &Inputs,
+    asked: &AdminHandles,
+    regulator: &Arc<Regulator>,
+    landmarks: &mpsc::Sender<(LandmarkEvent, String)>,
+) -> actions::Wiring {
+    let started = asked.snapshot.borrow().started;
+    actions::Wiring {
+        rules: telemetry.observatory.rules.clone(),
+        started,
+        regulator: Arc::clone(regulator),
+        counts: Arc::clone(&inputs.actions),
+        landmarks: landmarks.clone(),
+        exchanges: asked.exchanges.clone(),
+        snapshot: asked.snapshot.clone(),
+        inflight: Arc::clone(&inputs.inflight),
+        state_dir: telemetry.state_dir.clone(),
+        notify,
+        clock: inputs.clock,
     }
 }
 

@@ -8,16 +8,18 @@ use std::path::{Path, PathBuf};
 use weir_analysis::alert::Rules;
 use weir_analysis::slo::SloConfig;
 
-use super::kinds::FilePath;
+use super::kinds::{FilePath, Url};
 use super::section::{Section, Setting};
 
 /// A longer file is none of rules.
 const MAX_RULES: u64 = 1 << 20;
 
-/// Reads the rules, which may name these SLOs.
-pub(super) fn alerts(section: &mut Section<'_, '_>, slos: &[SloConfig]) -> Rules {
+/// Reads the rules, which may name these SLOs, and where people see Weir.
+pub(super) fn alerts(section: &mut Section<'_, '_>, slos: &[SloConfig]) -> (Rules, String) {
     let file = section.optional("rules", FilePath, "no alerts");
-    file.and_then(|file| rules(section, &file, slos)).unwrap_or_default()
+    let external_url = section.optional("external_url", Url, "no link");
+    let rules = file.and_then(|file| rules(section, &file, slos)).unwrap_or_default();
+    (rules, external_url.map(|url| url.value.to_string()).unwrap_or_default())
 }
 
 fn rules(section: &mut Section<'_, '_>, file: &Setting<PathBuf>, slos: &[SloConfig]) -> Option<Rules> {

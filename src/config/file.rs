@@ -74,7 +74,7 @@ pub(super) fn settings(root: &mut Section<'_, '_>, overrides: &Overrides) -> Opt
         root.section("analysis", |section| (analysis(section), state_dir(section)));
     let slos = slos(root);
     let allowed_errors = root.section("error_classes", error_classes);
-    let rules = root.section("alerts", |section| alerts(section, &slos));
+    let (rules, external_url) = root.section("alerts", |section| alerts(section, &slos));
     let prices = root.section("cost", cost);
     let observatory = ObservatoryConfig {
         slos,
@@ -100,7 +100,7 @@ pub(super) fn settings(root: &mut Section<'_, '_>, overrides: &Overrides) -> Opt
     };
     let (upstream, _) = upstream?;
     let proxy = Config { listen, upstream, timeouts, full_status, headers, context, watch, request_buffer };
-    Some(Settings { proxy, policy, telemetry, admin, drain_timeout, records_queue, log })
+    Some(Settings { proxy, policy, telemetry, admin, drain_timeout, records_queue, log, external_url })
 }
 
 fn listen(section: &mut Section<'_, '_>, overrides: &Overrides) -> (ListenConfig, Place, usize) {

@@ -57,6 +57,8 @@ pub(crate) struct Settings {
     /// Records that may wait for the pipeline.
     pub(crate) records_queue: usize,
     pub(crate) log: LogConfig,
+    /// Where people see Weir, as notifications link to it; empty for nowhere.
+    pub(crate) external_url: String,
 }
 
 /// What weir says of itself.
