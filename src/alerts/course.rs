@@ -59,11 +59,14 @@ impl Course {
                 self.due = None;
                 changed.extend(self.judge(observation, tick.at));
             }
-            Observation::Landmark(landmark) if landmark.event == LandmarkEvent::Started => {
-                // The observatory goes by the clock of the new process, too.
-                self.epoch = Epoch { mono: landmark.at, wall: landmark.wall };
-                self.due = self.due.map(|_| later(landmark.at, SECOND));
-                self.observatory.observe(observation);
+            Observation::Landmark(landmark) => {
+                // Forms that have landmarks have ticks.
+                self.due = None;
+                if landmark.event == LandmarkEvent::Started {
+                    // The observatory goes by the clock of the new process, too.
+                    self.epoch = Epoch { mono: landmark.at, wall: landmark.wall };
+                }
+                changed.extend(self.observatory.observe(observation));
             }
             _ => changed.extend(self.observatory.observe(observation)),
         }

@@ -90,7 +90,7 @@ pub(crate) fn usd(usd: f64) -> String {
 pub(crate) fn in_unit(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Seconds => time(value),
-        Unit::Share | Unit::Ratio => small_share(value),
+        Unit::Share | Unit::Ratio => great_share(value),
         Unit::RequestsPerSecond | Unit::TokensPerSecond => rate(value),
         Unit::Usd => usd(value),
         Unit::UsdPerHour => format!("{}/h", usd(value)),
@@ -202,7 +202,7 @@ mod tests {
     fn values_are_told_in_their_unit() {
         for (value, unit, shown) in [
             (2.31, Unit::Seconds, "2.31 s"),
-            (0.05, Unit::Share, "5.0 %"),
+            (0.1525, Unit::Share, "15.25 %"),
             (14.4, Unit::Times, "14.4x"),
             (12.5, Unit::UsdPerHour, "$12.50/h"),
             (51.0, Unit::Requests, "51"),

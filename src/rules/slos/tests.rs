@@ -86,3 +86,17 @@ fn requests_that_failed_are_bad_of_the_latencies_that_count_them() {
     let queue = it(Objective::QueueWait(5_000 * MS), OwnRefusals::Out);
     assert!(types(&queue.bad).is_empty());
 }
+
+/// The numbers of a list in a source text.
+fn list(text: &str, name: &str) -> Vec<f64> {
+    let list = text.split(&format!("{name}: &[f64] = &[")).nth(1).unwrap().split(']').next().unwrap();
+    let numbers = list.split(',').map(|number| number.trim().replace('_', ""));
+    numbers.filter(|number| !number.is_empty()).map(|number| number.parse().unwrap()).collect()
+}
+
+#[test]
+fn buckets_end_where_those_of_the_metrics_do() {
+    let text = include_str!("../../../crates/weir-telemetry/src/metrics/bounds.rs");
+    assert_eq!(list(text, "LATENCY"), super::LATENCY);
+    assert_eq!(list(text, "PER_TOKEN"), super::PER_TOKEN);
+}
