@@ -21,16 +21,69 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Stand in front of a model server: relay, measure, hold limits.
     Serve(ServeArgs),
-    /// Check a configuration and print what is in effect.
-    Check(ServeArgs),
+    /// Check a configuration and print what is in effect, or check a file of rules and print what it says.
+    Check(CheckArgs),
     /// Ask a running weir whether it is healthy; exits with 0 if so (for exec probes).
     Health(HealthArgs),
     /// Show what a running weir knows: lanes, what is in flight, what holds streams back.
     Status(StatusArgs),
+    /// Alerts, without a running weir.
+    #[command(subcommand)]
+    Alerts(AlertsCommand),
+    /// Rules of alerts, and SLOs.
+    #[command(subcommand)]
+    Rules(RulesCommand),
     /// Run a simulated model server.
     Sim(SimArgs),
     /// Run simulator, proxy and mixed load together, and show what weir sees.
     Demo(DemoArgs),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AlertsCommand {
+    /// Replay a record file, and print what the alerts would have done.
+    Test(TestArgs),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct TestArgs {
+    /// The file of rules.
+    #[arg(value_name = "RULES")]
+    pub(crate) rules: PathBuf,
+    /// What `weir serve --record` has written.
+    #[arg(value_name = "RECORDS")]
+    pub(crate) records: PathBuf,
+    /// Configuration file, for SLOs, prices and limits.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Print each change as a line of JSON, and nothing else.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RulesCommand {
+    /// Write SLOs and alerts as a rule file for Prometheus.
+    Export(ExportArgs),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ExportArgs {
+    /// Configuration file, for SLOs and the file of rules. Without it the default SLOs are written.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// The file of rules, instead of the one that the configuration names.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) alerts: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CheckArgs {
+    /// A file of rules to check. With --config, SLOs that it names have to be there.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) alerts: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) serve: ServeArgs,
 }
 
 /// Flags that override the configuration file.

@@ -1,6 +1,7 @@
 //! `weir`: a transparent streaming reverse proxy that measures and regulates LLM token streams.
 
 mod actions;
+mod alerts;
 mod check;
 mod cli;
 mod config;
@@ -9,6 +10,7 @@ mod health;
 mod limits;
 mod log;
 mod regulator;
+mod rules;
 mod serve;
 mod signals;
 mod sim;
@@ -23,20 +25,23 @@ use clap::Parser;
 use weir_core::observation::LandmarkEvent;
 use weir_load::engine::Engine;
 
-use cli::{Cli, Command, ServeArgs, SimArgs};
+use cli::{AlertsCommand, Cli, Command, RulesCommand, ServeArgs, SimArgs};
 use config::{Loaded, Overrides};
 use serve::Weir;
 use signals::{Asked, Signals};
+use status::page::Page;
 
 fn main() -> ExitCode {
     let command = Cli::parse().command;
     let result = match command {
         Command::Serve(args) => run(|signals| Box::pin(async move { serve(args, signals).await })),
         Command::Check(args) => {
-            return check::run(args.config.as_deref(), &args.overrides(), &mut io::stdout());
+            return check::run(&args, Page::new(false), &mut io::stdout());
         }
         Command::Health(args) => health::probe(args.admin, args.ready),
         Command::Status(args) => status::run(&args),
+        Command::Alerts(AlertsCommand::Test(args)) => alerts::test(&args),
+        Command::Rules(RulesCommand::Export(args)) => rules::export(&args).and_then(|yaml| print(&yaml)),
         Command::Sim(args) => run(|signals| Box::pin(async move { sim(args, signals).await })),
         Command::Demo(args) => run(|signals| Box::pin(async move { demo::run(args, signals).await })),
     };
@@ -46,6 +51,16 @@ fn main() -> ExitCode {
             let _ = writeln!(io::stderr(), "weir: {error}");
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Writes to standard output.
+fn print(what: &str) -> Result<(), String> {
+    let mut out = io::stdout().lock();
+    match out.write_all(what.as_bytes()).and_then(|()| out.flush()) {
+        // Whoever reads has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result.map_err(text),
     }
 }
 

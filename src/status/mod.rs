@@ -1,13 +1,19 @@
 //! `weir status`: shows what a running weir knows.
 
+mod alerts;
 mod ask;
 mod buffering;
-mod figure;
+mod cost;
+mod errors;
+pub(crate) mod figure;
+mod figures;
 mod in_flight;
 mod landmarks;
 mod lanes;
+mod models;
 mod overall;
-mod page;
+pub(crate) mod page;
+mod slos;
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
@@ -51,8 +57,14 @@ fn show(answer: &str, mut page: Page) -> Result<String, String> {
         ));
     }
     overall::show(&snapshot, &mut page);
+    alerts::show(&snapshot, &mut page);
+    figures::show(&snapshot, &mut page);
+    slos::show(&snapshot, &mut page);
+    errors::show(&snapshot, &mut page);
     in_flight::show(&snapshot, &mut page);
     lanes::show(&snapshot, &mut page);
+    models::show(&snapshot, &mut page);
+    cost::show(&snapshot, &mut page);
     buffering::show(&snapshot, &mut page);
     landmarks::show(&snapshot, &mut page);
     Ok(page.finish())

@@ -8,18 +8,18 @@ const WIDTH: usize = 80;
 
 /// A page that is being written.
 #[derive(Debug)]
-pub(super) struct Page {
+pub(crate) struct Page {
     text: String,
     coloured: bool,
 }
 
 impl Page {
-    pub(super) fn new(coloured: bool) -> Self {
+    pub(crate) fn new(coloured: bool) -> Self {
         Self { text: String::new(), coloured }
     }
 
     /// Begins a section.
-    pub(super) fn heading(&mut self, text: &str) {
+    pub(crate) fn heading(&mut self, text: &str) {
         if !self.text.is_empty() {
             self.text.push('\n');
         }
@@ -27,7 +27,7 @@ impl Page {
     }
 
     /// A paragraph, wrapped between words.
-    pub(super) fn line(&mut self, text: &str) {
+    pub(crate) fn line(&mut self, text: &str) {
         self.text.push_str(&wrapped(text));
     }
 
@@ -37,7 +37,7 @@ impl Page {
     }
 
     /// A table with a row of titles. Those of columns with numbers begin with `>`.
-    pub(super) fn table<const N: usize>(
+    pub(crate) fn table<const N: usize>(
         &mut self,
         titles: [&str; N],
         rows: impl IntoIterator<Item = [String; N]>,
@@ -59,7 +59,7 @@ impl Page {
         self.text.push('\n');
     }
 
-    pub(super) fn finish(self) -> String {
+    pub(crate) fn finish(self) -> String {
         self.text
     }
 
