@@ -11,9 +11,11 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 use weir_analysis::alert::{Rules, Transition};
 use weir_analysis::api::{AlertCommand, CommandError, ExchangeFilter, ExchangeSummary};
+use weir_analysis::cost::Valuation;
 use weir_analysis::observatory::Observatory;
 use weir_analysis::snapshot::Snapshot as AnalysisSnapshot;
 use weir_analysis::time::Epoch;
+use weir_core::dialect::Dialect;
 use weir_core::exchange::Exchange;
 use weir_core::inflight::Inflight;
 use weir_core::lanes::Lanes;
@@ -32,9 +34,11 @@ use crate::otlp::{Otlp, SnapshotAsk, Surroundings};
 use crate::pulses::Pulses;
 use crate::recent::Recent;
 use crate::record_file::RecordFile;
+use crate::recorder::Beside;
 use crate::recorders::Recorders;
 use crate::self_metrics::{LoopLag, SelfMetrics};
 use crate::state::{State, StateLimits};
+use crate::valued::Valued;
 
 /// How often exchanges in flight are looked at.
 const TICK: Duration = Duration::from_secs(1);
@@ -227,13 +231,21 @@ impl Pipeline {
             self.observe(&Observation::Pulse(Box::new(pulse)));
         }
         let kept = self.recorders.keeps(&exchange);
-        let valuation = self.observatory.value(&exchange);
+        let valuation = self.value(&exchange);
         self.observatory.exchange(&exchange, &valuation);
         let observation = Observation::Exchange(exchange);
-        self.recorders.record(&observation, kept);
+        self.recorders.record(&observation, &Beside { valuation, kept });
         if let Observation::Exchange(exchange) = observation {
-            let exchange = self.recent.keep(*exchange);
-            self.recorders.offer(exchange, kept);
+            let valued = self.recent.keep(Valued { exchange: *exchange, valuation });
+            self.recorders.offer(&valued, kept);
+        }
+    }
+
+    /// What an exchange costs. What is no call of a model costs nothing by itself, whoever holds the GPUs.
+    fn value(&self, exchange: &Exchange) -> Valuation {
+        match exchange.request.dialect {
+            Dialect::Other => Valuation::UNKNOWN,
+            _ => self.observatory.value(exchange),
         }
     }
 
@@ -257,7 +269,7 @@ impl Pipeline {
     /// Hands on an observation that is no exchange.
     fn observe(&mut self, observation: &Observation) {
         let changed = self.observatory.observe(observation);
-        self.recorders.record(observation, false);
+        self.recorders.record(observation, &Beside::NOTHING);
         if !changed.is_empty() {
             changed.iter().for_each(log);
             self.tell(AlertNews::Changed(changed));
