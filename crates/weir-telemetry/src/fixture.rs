@@ -42,6 +42,7 @@ pub(crate) struct House {
     pub(crate) tally: Tally,
     pub(crate) own: SelfMetrics,
     pub(crate) actions: ActionCounts,
+    pub(crate) analysis: AnalysisSnapshot,
 }
 
 impl House {
@@ -53,6 +54,7 @@ impl House {
             tally: Tally::default(),
             own: SelfMetrics::new(STARTED, Arc::<LoopLag>::default(), None, None),
             actions: ActionCounts::default(),
+            analysis: AnalysisSnapshot::empty(Moment(0), Moment(0)),
         }
     }
 
@@ -71,7 +73,7 @@ impl House {
             lanes: &self.lanes,
             tally: &self.tally,
             own: &self.own,
-            analysis: &AnalysisSnapshot::empty(Moment(0), Moment(0)),
+            analysis: &self.analysis,
             state: None,
             actions: &self.actions,
             otlp: None,

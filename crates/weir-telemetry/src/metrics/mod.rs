@@ -1,7 +1,6 @@
 //! The metrics recorder: counts observations, and tells what it has counted.
 
 mod analysed;
-mod analysed_queues;
 mod bounds;
 mod capped;
 mod conventions;

@@ -9,7 +9,7 @@ use weir_analysis::queue::{LaneStatus, Law, QueueState};
 use weir_analysis::scope::Window;
 use weir_analysis::snapshot::Snapshot as AnalysisSnapshot;
 
-use super::snapshot::{Label, Snapshot};
+use crate::metrics::snapshot::{Label, Snapshot};
 use crate::names;
 
 /// What a queue may do, and its name.

@@ -1,6 +1,10 @@
 //! The figures of the analysis: objectives, sliding windows, costs, and what it holds. What has no figure
 //! is absent.
 
+mod queues;
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use weir_analysis::cost::CostSummary;
@@ -18,7 +22,7 @@ pub(super) fn write(analysis: &AnalysisSnapshot, snapshot: &mut Snapshot) {
     write_slos(&analysis.slos, snapshot);
     write_error_classes(&analysis.error_classes, snapshot);
     Overall::of(analysis).write(snapshot);
-    super::analysed_queues::write(analysis, snapshot);
+    queues::write(analysis, snapshot);
     write_costs(&analysis.cost, snapshot);
     write_itself(analysis, snapshot);
 }
