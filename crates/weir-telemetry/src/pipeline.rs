@@ -11,11 +11,9 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 use weir_analysis::alert::{Rules, Transition};
 use weir_analysis::api::{AlertCommand, CommandError, ExchangeFilter, ExchangeSummary};
-use weir_analysis::cost::Valuation;
 use weir_analysis::observatory::Observatory;
 use weir_analysis::snapshot::Snapshot as AnalysisSnapshot;
 use weir_analysis::time::Epoch;
-use weir_core::dialect::Dialect;
 use weir_core::exchange::Exchange;
 use weir_core::inflight::Inflight;
 use weir_core::lanes::Lanes;
@@ -231,21 +229,13 @@ impl Pipeline {
             self.observe(&Observation::Pulse(Box::new(pulse)));
         }
         let kept = self.recorders.keeps(&exchange);
-        let valuation = self.value(&exchange);
+        let valuation = self.observatory.value(&exchange);
         self.observatory.exchange(&exchange, &valuation);
         let observation = Observation::Exchange(exchange);
         self.recorders.record(&observation, &Beside { valuation, kept });
         if let Observation::Exchange(exchange) = observation {
             let valued = self.recent.keep(Valued { exchange: *exchange, valuation });
             self.recorders.offer(&valued, kept);
-        }
-    }
-
-    /// What an exchange costs. What is no call of a model costs nothing by itself, whoever holds the GPUs.
-    fn value(&self, exchange: &Exchange) -> Valuation {
-        match exchange.request.dialect {
-            Dialect::Other => Valuation::UNKNOWN,
-            _ => self.observatory.value(exchange),
         }
     }
 

@@ -87,6 +87,7 @@ async fn a_cost_is_the_same_in_the_log_the_list_the_span_and_the_counter() {
     let marks = [(Mark::Dispatched, 1), (Mark::Ended, 3)];
     let mut list = exchange(5, None, Some(200), Outcome::Completed, None, &marks);
     list.request.dialect = Dialect::Other;
+    list.answer.usage = Some(Usage { cost_nano_usd: Some(7), ..Usage::default() });
     for exchange in [charged, of_model(2, "own"), of_model(3, "half"), of_model(4, "free"), list] {
         sut.send(exchange).await;
     }
