@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use weir_analysis::cost::Valuation;
 use weir_analysis::snapshot::Snapshot as AnalysisSnapshot;
 use weir_analysis::time::Moment;
 use weir_core::dialect::Dialect;
@@ -21,6 +22,7 @@ use weir_core::usage::{Provenance, Usage};
 use crate::action_counts::ActionCounts;
 use crate::config::TelemetryConfig;
 use crate::metrics::{Live, Metrics, Snapshot};
+use crate::recorder::{Beside, Recorder};
 use crate::self_metrics::{LoopLag, SelfMetrics};
 
 pub(crate) const MS: u64 = 1_000_000;
@@ -40,6 +42,7 @@ pub(crate) struct House {
     pub(crate) tally: Tally,
     pub(crate) own: SelfMetrics,
     pub(crate) actions: ActionCounts,
+    pub(crate) analysis: AnalysisSnapshot,
 }
 
 impl House {
@@ -51,11 +54,13 @@ impl House {
             tally: Tally::default(),
             own: SelfMetrics::new(STARTED, Arc::<LoopLag>::default(), None, None),
             actions: ActionCounts::default(),
+            analysis: AnalysisSnapshot::empty(Moment(0), Moment(0)),
         }
     }
 
     pub(crate) fn record(&mut self, exchange: Exchange, kept: bool) {
-        self.metrics.record(&Observation::Exchange(Box::new(exchange)), kept);
+        let beside = Beside { valuation: Valuation::UNKNOWN, kept };
+        self.metrics.record(&Observation::Exchange(Box::new(exchange)), &beside);
     }
 
     /// A snapshot, so many seconds after the start.
@@ -68,7 +73,7 @@ impl House {
             lanes: &self.lanes,
             tally: &self.tally,
             own: &self.own,
-            analysis: &AnalysisSnapshot::empty(Moment(0), Moment(0)),
+            analysis: &self.analysis,
             state: None,
             actions: &self.actions,
             otlp: None,

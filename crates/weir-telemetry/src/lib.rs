@@ -27,6 +27,7 @@ mod recorder;
 mod recorders;
 mod self_metrics;
 mod semconv;
+mod valued;
 
 pub use action_counts::{ActionCounts, ActionFate};
 pub use alert_news::AlertNews;

@@ -32,9 +32,11 @@ use crate::otlp::{Otlp, SnapshotAsk, Surroundings};
 use crate::pulses::Pulses;
 use crate::recent::Recent;
 use crate::record_file::RecordFile;
+use crate::recorder::Beside;
 use crate::recorders::Recorders;
 use crate::self_metrics::{LoopLag, SelfMetrics};
 use crate::state::{State, StateLimits};
+use crate::valued::Valued;
 
 /// How often exchanges in flight are looked at.
 const TICK: Duration = Duration::from_secs(1);
@@ -230,10 +232,10 @@ impl Pipeline {
         let valuation = self.observatory.value(&exchange);
         self.observatory.exchange(&exchange, &valuation);
         let observation = Observation::Exchange(exchange);
-        self.recorders.record(&observation, kept);
+        self.recorders.record(&observation, &Beside { valuation, kept });
         if let Observation::Exchange(exchange) = observation {
-            let exchange = self.recent.keep(*exchange);
-            self.recorders.offer(exchange, kept);
+            let valued = self.recent.keep(Valued { exchange: *exchange, valuation });
+            self.recorders.offer(&valued, kept);
         }
     }
 
@@ -257,7 +259,7 @@ impl Pipeline {
     /// Hands on an observation that is no exchange.
     fn observe(&mut self, observation: &Observation) {
         let changed = self.observatory.observe(observation);
-        self.recorders.record(observation, false);
+        self.recorders.record(observation, &Beside::NOTHING);
         if !changed.is_empty() {
             changed.iter().for_each(log);
             self.tell(AlertNews::Changed(changed));

@@ -6,33 +6,41 @@ use std::sync::Arc;
 use weir_analysis::api::{ExchangeFilter, ExchangeSummary};
 use weir_core::exchange::Exchange;
 
+use crate::valued::Valued;
+
 /// As many are kept; the oldest goes first.
 const KEPT: usize = 1_024;
 
 /// The last exchanges, without what they said.
 #[derive(Debug, Default)]
 pub(crate) struct Recent {
-    exchanges: VecDeque<Arc<Exchange>>,
+    exchanges: VecDeque<Arc<Valued>>,
 }
 
 impl Recent {
     /// Keeps an exchange, and gives back a pointer to it for whoever is to have it with its content.
-    pub(crate) fn keep(&mut self, mut exchange: Exchange) -> Arc<Exchange> {
-        let content = exchange.content.take();
-        let lean = Arc::new(exchange);
+    pub(crate) fn keep(&mut self, mut valued: Valued) -> Arc<Valued> {
+        let content = valued.exchange.content.take();
+        let lean = Arc::new(valued);
         if self.exchanges.len() == KEPT {
             self.exchanges.pop_front();
         }
         self.exchanges.push_back(Arc::clone(&lean));
         match content {
             None => lean,
-            Some(content) => Arc::new(Exchange { content: Some(content), ..Exchange::clone(&lean) }),
+            Some(content) => {
+                let exchange = Exchange { content: Some(content), ..lean.exchange.clone() };
+                Arc::new(Valued { exchange, valuation: lean.valuation })
+            }
         }
     }
 
     /// Those that a filter lets through, the newest first.
     pub(crate) fn list(&self, filter: &ExchangeFilter) -> Vec<ExchangeSummary> {
-        let matching = self.exchanges.iter().rev().filter(|exchange| filter.matches(exchange));
-        matching.take(filter.limit).map(|exchange| ExchangeSummary::of(exchange, None)).collect()
+        let matching = self.exchanges.iter().rev().filter(|valued| filter.matches(&valued.exchange));
+        matching
+            .take(filter.limit)
+            .map(|valued| ExchangeSummary::of(&valued.exchange, valued.cost_usd()))
+            .collect()
     }
 }

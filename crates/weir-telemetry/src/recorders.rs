@@ -10,7 +10,8 @@ use crate::access_log::AccessLog;
 use crate::metrics::{Metrics, Snapshot};
 use crate::otlp::Otlp;
 use crate::record_file::RecordFile;
-use crate::recorder::Recorder;
+use crate::recorder::{Beside, Recorder};
+use crate::valued::Valued;
 
 /// Every recorder there is.
 #[derive(Debug)]
@@ -22,14 +23,14 @@ pub(crate) struct Recorders {
 }
 
 impl Recorders {
-    /// Hands an observation to all of them. If it is an exchange, `kept` says that its trace is kept.
-    pub(crate) fn record(&mut self, observation: &Observation, kept: bool) {
-        self.metrics.record(observation, kept);
+    /// Hands an observation to all of them.
+    pub(crate) fn record(&mut self, observation: &Observation, beside: &Beside) {
+        self.metrics.record(observation, beside);
         if let Some(access_log) = &mut self.access_log {
-            access_log.record(observation);
+            access_log.record(observation, beside);
         }
         if let Some(record) = &mut self.record {
-            record.record(observation);
+            record.record(observation, beside);
         }
     }
 
@@ -39,9 +40,9 @@ impl Recorders {
     }
 
     /// Hands an exchange to the export.
-    pub(crate) fn offer(&mut self, exchange: Arc<Exchange>, kept: bool) {
+    pub(crate) fn offer(&mut self, valued: &Arc<Valued>, kept: bool) {
         if let Some(otlp) = &mut self.otlp {
-            otlp.offer(&exchange, kept);
+            otlp.offer(valued, kept);
         }
     }
 

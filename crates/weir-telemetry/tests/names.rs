@@ -92,7 +92,14 @@ fn on_a_collectors_page(name: &str, metric: &Listed) -> String {
     let (unit, per) = match metric.unit.ucum() {
         "s" => (Some("seconds"), None),
         "By" => (Some("bytes"), None),
-        "{token}/s" => (None, Some("second")),
+        "{token}/s" | "{request}/s" => (None, Some("second")),
+        // Of a gauge only, and last, wherever the name has it.
+        "1" => {
+            assert_eq!(metric.kind, Kind::Gauge);
+            words.retain(|word| *word != "ratio");
+            words.push("ratio");
+            (None, None)
+        }
         unit => {
             assert!(unit.starts_with('{') && unit.ends_with('}'), "{unit}");
             (None, None)
@@ -117,6 +124,8 @@ fn names_are_unique_and_say_their_unit() {
         assert!(name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_'), "{name}");
         assert_eq!(metric.kind.as_str() == "counter", name.ends_with("_total"), "{name}");
         assert_eq!(metric.unit.as_str() == "seconds", name.contains("_seconds"), "{name}");
+        assert_eq!(metric.unit.as_str() == "ratio", name.ends_with("_ratio"), "{name}");
+        assert_eq!(metric.unit.as_str() == "usd", name.contains("_usd"), "{name}");
         assert_eq!(metric.unit.as_str() == "tokens", name.contains("tokens_total"), "{name}");
     }
 }

@@ -1,5 +1,6 @@
 //! Signals in PromQL, as far as Weir's own metrics tell them (docs/metrics.md).
 
+use weir_core::lanes::GLOBAL;
 use weir_core::outcome::ErrorType;
 
 use super::condition::{Comparison, Condition, Test, Threshold};
@@ -173,8 +174,27 @@ fn windowed(figure: Figure, source: &Source<'_>) -> Result<String, String> {
         Figure::ContentFilterRate => share(CONTENT_FILTER),
         Figure::ModelErrorRate => share(MODEL_ERRORS),
         Figure::ClientErrorRate => share(CLIENT_ERRORS),
-        _ => Err(missing(figure)),
+        Figure::HourlyCost => Ok(format!("({} * 3600)", source.rate("weir_cost_usd_total", ""))),
+        _ => analysed(figure, source),
     }
+}
+
+/// What Weir works out itself, and tells of everything only. Of several Weirs the worst counts, where
+/// theirs cannot be added up.
+fn analysed(figure: Figure, source: &Source<'_>) -> Result<String, String> {
+    let (of, metric) = match figure {
+        Figure::Goodput => ("sum", "weir_goodput_requests_per_second"),
+        Figure::GoodputTps => ("sum", "weir_goodput_tokens_per_second"),
+        Figure::Attainment => ("min", "weir_goodput_attainment_ratio"),
+        Figure::ThroughputRatio => ("min", "weir_window_throughput_ratio"),
+        Figure::CostPer1kTokens | Figure::CostPer1mTokens => ("max", "weir_cost_usd_per_million_tokens"),
+        _ => return Err(missing(figure)),
+    };
+    if *source.scope != Scope::Overall {
+        return Err(format!("the metric of {} is of everything only", figure.as_str()));
+    }
+    let value = format!("{of}({metric}{{window=\"{}\"}})", source.window);
+    Ok(if figure == Figure::CostPer1kTokens { format!("({value} / 1000)") } else { value })
 }
 
 /// Neither clients that left nor their own mistakes count.
@@ -191,10 +211,17 @@ fn now(figure: Figure, scope: &Scope) -> Result<String, String> {
         Scope::Model(model) => format!("sum({metric}{{lane={}}})", quoted(model)),
         _ => format!("sum(weir_inflight{{phase{phase}\"queued\"}})"),
     };
+    let worst = |metric: &str| {
+        let lane = if let Scope::Model(model) = scope { model } else { GLOBAL };
+        format!("max({metric}{{lane={}}})", quoted(lane))
+    };
     match figure {
         Figure::QueueDepth => Ok(lane("weir_lane_queue_depth", "=")),
         Figure::InFlight => Ok(lane("weir_lane_in_flight", "!=")),
         Figure::StalledStreams => Ok("sum(weir_stalled_streams)".to_owned()),
+        Figure::NoProgress => Ok("max(weir_no_progress_seconds)".to_owned()),
+        Figure::Utilisation => Ok(worst("weir_lane_utilisation_ratio")),
+        Figure::PredictedWait => Ok(worst("weir_lane_predicted_wait_seconds")),
         Figure::OldestSilence => Ok("max(weir_inflight_oldest_silence_seconds)".to_owned()),
         _ => Err(missing(figure)),
     }

@@ -79,7 +79,7 @@ impl Add for Amounts {
 }
 
 /// Whether an exchange is of a kind that somebody pays for: an engine had it, and did not refuse it.
-fn is_billed(exchange: &Exchange) -> bool {
+pub fn is_billed(exchange: &Exchange) -> bool {
     let had = exchange.timeline.at(Mark::Dispatched).is_some();
     had && exchange.request.dialect != Dialect::Other
         && !matches!(

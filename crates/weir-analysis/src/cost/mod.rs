@@ -19,6 +19,7 @@ mod summary;
 mod tokens;
 mod valuation;
 
+pub use amounts::is_billed;
 pub use book::{OverrideError, PriceBook, PriceOverride};
 pub use costs::{CostConfig, Costs};
 pub use gpu::{GpuPricing, GpuPricingError};

@@ -123,9 +123,12 @@ impl Observatory {
         Vec::new()
     }
 
-    /// What an exchange costs.
+    /// What an exchange costs. Of what is none of the service that is measured here, that is not known.
     pub fn value(&self, exchange: &Exchange) -> Valuation {
-        self.costs.value(exchange)
+        match exchange.request.dialect {
+            Dialect::Other => Valuation::UNKNOWN,
+            _ => self.costs.value(exchange),
+        }
     }
 
     /// Takes in an exchange that was [valued](Self::value) before.

@@ -1,6 +1,7 @@
 //! What a line of the access log says. What is not known is left out, never null or zero.
 
 use serde::Serialize;
+use weir_analysis::cost::{NanoUsd, Valuation};
 use weir_core::exchange::{Exchange, Output, Stalls, Unpacked};
 use weir_core::gaps::Bins;
 use weir_core::timeline::{Mark, Offset, Timeline};
@@ -20,6 +21,8 @@ pub(super) struct Line<'a> {
     times: Times<'a>,
     #[serde(flatten)]
     flow: Option<Flow<'a>>,
+    #[serde(flatten)]
+    cost: Option<Cost>,
 }
 
 #[derive(Debug, Serialize)]
@@ -118,6 +121,14 @@ struct Flow<'a> {
     gaps_ns: Option<&'a [Offset]>,
 }
 
+/// What the exchange costs.
+#[derive(Debug, Serialize)]
+struct Cost {
+    cost_usd: f64,
+    cost_source: &'static str,
+    cost_estimated: bool,
+}
+
 /// How gaps are spread. Mean and max are exact, the rest within the width of a bin.
 #[derive(Debug, Serialize)]
 struct Spread {
@@ -145,12 +156,13 @@ struct StallFields {
 
 impl<'a> Line<'a> {
     /// What there is to say of an exchange.
-    pub(super) fn of(exchange: &'a Exchange) -> Self {
+    pub(super) fn of(exchange: &'a Exchange, valuation: &Valuation) -> Self {
         Self {
             request: Request::of(exchange),
             answer: Answer::of(exchange),
             times: Times::of(exchange),
             flow: exchange.answer.output.as_ref().map(Flow::of),
+            cost: Cost::of(valuation),
         }
     }
 }
@@ -194,12 +206,19 @@ impl<'a> Answer<'a> {
     }
 }
 
+impl Cost {
+    fn of(&Valuation { total, source, estimated, .. }: &Valuation) -> Option<Self> {
+        let cost_usd = total?.usd();
+        Some(Self { cost_usd, cost_source: source.as_str(), cost_estimated: estimated })
+    }
+}
+
 impl UsageFields {
     fn of(usage: &Usage) -> Self {
         let &Usage {
             input, output, total, cached_input, cache_write_input, reasoning, cost_nano_usd, ..
         } = usage;
-        let cost_usd = cost_nano_usd.map(|cost| cost as f64 / 1e9);
+        let cost_usd = cost_nano_usd.map(|cost| NanoUsd(cost).usd());
         Self { input, output, total, cached_input, cache_write_input, reasoning, cost_usd }
     }
 }

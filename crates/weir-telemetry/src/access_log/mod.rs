@@ -5,13 +5,14 @@ mod line;
 
 use std::io;
 
+use weir_analysis::cost::Valuation;
 use weir_core::exchange::Exchange;
 use weir_core::observation::Observation;
 
 use crate::clock::Clock;
 use crate::config::Destination;
 use crate::line_writer::LineWriter;
-use crate::recorder::Recorder;
+use crate::recorder::{Beside, Recorder};
 use line::Line;
 
 /// The recorder.
@@ -27,9 +28,9 @@ impl AccessLog {
         Ok(Self { writer })
     }
 
-    fn exchange(&mut self, exchange: &Exchange) {
+    fn exchange(&mut self, exchange: &Exchange, valuation: &Valuation) {
         // Text, numbers and maps with text for keys always have a form in JSON.
-        if let Ok(mut line) = serde_json::to_vec(&Line::of(exchange)) {
+        if let Ok(mut line) = serde_json::to_vec(&Line::of(exchange, valuation)) {
             line.push(b'\n');
             self.writer.offer(line);
         }
@@ -37,9 +38,9 @@ impl AccessLog {
 }
 
 impl Recorder for AccessLog {
-    fn record(&mut self, observation: &Observation) {
+    fn record(&mut self, observation: &Observation, beside: &Beside) {
         if let Observation::Exchange(exchange) = observation {
-            self.exchange(exchange);
+            self.exchange(exchange, &beside.valuation);
         }
     }
 }

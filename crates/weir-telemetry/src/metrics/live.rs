@@ -12,9 +12,11 @@ use weir_core::lanes::{LaneGauge, Lanes};
 use weir_core::tally::Tally;
 use weir_core::timeline::{Offset, Stamp};
 
+use super::analysed;
 use super::snapshot::{Label, Snapshot};
 use crate::action_counts::ActionCounts;
 use crate::names::{self, Metric};
+use crate::notify::TargetCounts;
 use crate::otlp::counts::TraceCounts;
 use crate::otlp::{Lane, Otlp};
 use crate::self_metrics::SelfMetrics;
@@ -43,10 +45,12 @@ impl Live<'_> {
         self.write_lanes(snapshot);
         self.write_inflight(snapshot);
         self.write_tally(snapshot);
+        analysed::write(self.analysis, snapshot);
         self.write_own(snapshot);
         self.write_otlp(snapshot);
         self.write_state(snapshot);
         self.write_alerts(snapshot);
+        self.write_notifications(snapshot);
     }
 
     fn write_lanes(&self, snapshot: &mut Snapshot) {
@@ -155,6 +159,17 @@ impl Live<'_> {
         let mut family = snapshot.observed(names::DESIRED_REPLICAS);
         if let Some(replicas) = self.actions.desired_replicas() {
             family.count([], replicas);
+        }
+    }
+
+    fn write_notifications(&self, snapshot: &mut Snapshot) {
+        let mut family = snapshot.observed(names::NOTIFICATIONS);
+        for (target, counts) in self.actions.targets() {
+            let target = Label::Text(Arc::from(target));
+            family.count([target.clone(), "sent".into()], counts.sent());
+            for (fate, lost) in TargetCounts::LOST {
+                family.count([target.clone(), fate.into()], counts.lost(lost));
+            }
         }
     }
 

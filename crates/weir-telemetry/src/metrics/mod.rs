@@ -1,5 +1,6 @@
 //! The metrics recorder: counts observations, and tells what it has counted.
 
+mod analysed;
 mod bounds;
 mod capped;
 mod conventions;
@@ -8,6 +9,7 @@ mod exponential;
 mod histogram;
 mod labels;
 mod live;
+mod money;
 mod page;
 mod series;
 mod snapshot;
@@ -27,10 +29,12 @@ use weir_core::observation::Observation;
 use weir_core::page::PageFormat;
 
 use crate::config::TelemetryConfig;
+use crate::recorder::{Beside, Recorder};
 use bounds::{PER_CHUNK, PER_TOKEN};
 use conventions::Conventions;
 use exemplar::Witness;
 use labels::{LabelId, Labels};
+use money::Money;
 use series::Series;
 
 /// Upstreams are named by configuration; this is a fence, not a limit.
@@ -43,6 +47,8 @@ pub(crate) struct Metrics {
     upstreams: Labels,
     exchanges: BTreeMap<Key, Series>,
     flows: BTreeMap<LabelId, Flow>,
+    /// By model and upstream.
+    money: BTreeMap<(LabelId, LabelId), Money>,
     conventions: Conventions,
 }
 
@@ -76,17 +82,8 @@ impl Metrics {
             upstreams,
             exchanges: BTreeMap::new(),
             flows: BTreeMap::new(),
+            money: BTreeMap::new(),
             conventions,
-        }
-    }
-
-    /// Counts an observation. If it is an exchange, `kept` says that its trace is kept: then it may be
-    /// an exemplar.
-    pub(crate) fn record(&mut self, observation: &Observation, kept: bool) {
-        match observation {
-            Observation::Exchange(exchange) => self.exchange(exchange, kept),
-            Observation::Pulse(pulse) => self.pulse(pulse),
-            Observation::Tick(_) | Observation::Landmark(_) => {}
         }
     }
 
@@ -102,7 +99,7 @@ impl Metrics {
         page::write(&self.own(live), format)
     }
 
-    fn exchange(&mut self, exchange: &Exchange, kept: bool) {
+    fn exchange(&mut self, exchange: &Exchange, &Beside { valuation, kept }: &Beside) {
         let answered = exchange.status.is_some_and(|status| (200..300).contains(&status));
         let key = Key {
             model: self.models.id(exchange.request.model.as_deref(), answered),
@@ -112,6 +109,9 @@ impl Metrics {
         let witness = if kept { Witness::of(exchange) } else { None };
         self.exchanges.entry(key).or_default().add(exchange, witness.as_ref());
         self.conventions.add(exchange, key.model, key.upstream);
+        if key.dialect != Dialect::Other {
+            self.money.entry((key.model, key.upstream)).or_default().add(exchange, &valuation);
+        }
     }
 
     /// Only an answer of status 2xx has output, so the model of a pulse may have a label.
@@ -122,6 +122,17 @@ impl Metrics {
         flow.inter_chunk.fold(&pulse.gaps.inter_chunk);
         flow.chunks += pulse.chunks;
         flow.tokens += pulse.tokens;
+    }
+}
+
+impl Recorder for Metrics {
+    /// Counts it. An exchange whose trace is kept may be an exemplar.
+    fn record(&mut self, observation: &Observation, beside: &Beside) {
+        match observation {
+            Observation::Exchange(exchange) => self.exchange(exchange, beside),
+            Observation::Pulse(pulse) => self.pulse(pulse),
+            Observation::Tick(_) | Observation::Landmark(_) => {}
+        }
     }
 }
 

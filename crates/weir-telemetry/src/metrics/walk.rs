@@ -5,6 +5,7 @@ use weir_core::outcome::{ErrorType, Outcome};
 use super::histogram::Histogram;
 use super::labels::LabelId;
 use super::live::Live;
+use super::money::{Money, SOURCES};
 use super::series::{PROVENANCES, Series};
 use super::snapshot::{Label, Snapshot};
 use super::{Flow, Key, Metrics};
@@ -18,6 +19,7 @@ impl Metrics {
         self.times(&mut snapshot);
         self.tokens(&mut snapshot);
         self.volume(&mut snapshot);
+        self.money(&mut snapshot);
         self.flows(&mut snapshot);
         live.write(&mut snapshot);
         let overflow = self.models.overflow() + self.upstreams.overflow();
@@ -84,6 +86,26 @@ impl Metrics {
         self.counts(snapshot, names::SSE_OVERSIZED_EVENTS, |series| Some(series.volume.oversized_events));
     }
 
+    fn money(&self, snapshot: &mut Snapshot) {
+        let all = || self.money.iter().map(|(key, money)| (self.place(*key), money));
+        let mut family = snapshot.family(names::COST);
+        for ([model, upstream], Money { costs, .. }) in all() {
+            for (source, cost) in SOURCES.iter().zip(costs) {
+                if let Some(cost) = cost {
+                    family.number([model.clone(), upstream.clone(), source.as_str().into()], cost.usd());
+                }
+            }
+        }
+        let mut family = snapshot.family(names::COST_UNPRICED);
+        all().for_each(|(place, money)| family.count(place, money.unpriced));
+        let mut family = snapshot.family(names::COST_SAVED_BY_CACHE);
+        for (place, money) in all() {
+            if let Some(saved) = money.saved_by_cache {
+                family.number(place, saved.usd());
+            }
+        }
+    }
+
     fn flows(&self, snapshot: &mut Snapshot) {
         let flows = || self.flows.iter().map(|(&model, flow)| (self.model(model), flow));
         let mut histograms = |metric: Metric<1>, of: fn(&Flow) -> &Histogram| {
@@ -123,8 +145,12 @@ impl Metrics {
     }
 
     fn labels(&self, key: &Key) -> [Label; 3] {
-        let upstream = self.upstreams.name(key.upstream);
-        [self.model(key.model), upstream.into(), key.dialect.as_str().into()]
+        let [model, upstream] = self.place((key.model, key.upstream));
+        [model, upstream, key.dialect.as_str().into()]
+    }
+
+    fn place(&self, (model, upstream): (LabelId, LabelId)) -> [Label; 2] {
+        [self.model(model), self.upstreams.name(upstream).into()]
     }
 
     fn labels_and(&self, key: &Key, last: &'static str) -> [Label; 4] {

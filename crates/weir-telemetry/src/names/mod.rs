@@ -42,6 +42,12 @@ pub enum Unit {
     Tokens,
     /// Speed of generation.
     TokensPerSecond,
+    /// Requests by time.
+    RequestsPerSecond,
+    /// Money.
+    Usd,
+    /// A part of a whole, or one thing by another of its kind.
+    Ratio,
     /// A number of things; OTLP is told which.
     Count(&'static str),
 }
@@ -54,6 +60,9 @@ impl Unit {
             Unit::Bytes => "bytes",
             Unit::Tokens => "tokens",
             Unit::TokensPerSecond => "tokens/second",
+            Unit::RequestsPerSecond => "requests/second",
+            Unit::Usd => "usd",
+            Unit::Ratio => "ratio",
             Unit::Count(_) => "count",
         }
     }
@@ -65,6 +74,9 @@ impl Unit {
             Unit::Bytes => "By",
             Unit::Tokens => "{token}",
             Unit::TokensPerSecond => "{token}/s",
+            Unit::RequestsPerSecond => "{request}/s",
+            Unit::Usd => "{usd}",
+            Unit::Ratio => "1",
             Unit::Count(things) => things,
         }
     }
@@ -140,14 +152,14 @@ impl<const N: usize> Metric<N> {
 /// What OTLP says elsewhere: the version as the scope's, the start as that of every sum.
 const NOT_IN_OTLP: [&str; 2] = [BUILD_INFO.name, PROCESS_START_TIME.name];
 
-/// A metric of Weir's own as OTLP names it: without `_total` and `_seconds`, for its kind and its unit
-/// say that, and with a dot behind `weir`. A Collector that exports to Prometheus puts both back, so that
+/// A metric of Weir's own as OTLP names it: without `_total`, `_seconds` and `_ratio`, for its kind and its
+/// unit say that, and with a dot behind `weir`. A Collector that exports to Prometheus puts both back, so that
 /// the metric is called there as on the page. Absent for what OTLP says elsewhere.
 pub fn otlp_name(metric: &Listed) -> Option<String> {
     if NOT_IN_OTLP.contains(&metric.name) {
         return None;
     }
     let name = metric.name.strip_suffix("_total").unwrap_or(metric.name);
-    let name = name.strip_suffix("_seconds").unwrap_or(name);
+    let name = name.strip_suffix("_seconds").or(name.strip_suffix("_ratio")).unwrap_or(name);
     Some(name.replacen('_', ".", 1))
 }

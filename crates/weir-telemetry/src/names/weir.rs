@@ -1,7 +1,7 @@
 //! Weir's own metrics, on the page and elsewhere.
 
 use super::Kind::{Counter, Gauge, Histogram, UpDown};
-use super::Unit::{Bytes, Count, Seconds, Tokens, TokensPerSecond};
+use super::Unit::{Bytes, Count, Ratio, RequestsPerSecond, Seconds, Tokens, TokensPerSecond, Usd};
 use super::{Listed, Metric, Naming};
 
 /// Declares each metric once: its constant, and its place in [`ALL`].
@@ -74,6 +74,12 @@ metrics! {
         "Events whose data was not the JSON it should be.";
     SSE_OVERSIZED_EVENTS = Counter Count("{event}") "weir_sse_oversized_events_total" ["model", "upstream", "dialect"]
         "Events too long to be looked at.";
+    COST = Counter Usd "weir_cost_usd_total" ["model", "upstream", "source"]
+        "What exchanges cost, by where that is known from.";
+    COST_UNPRICED = Counter Count("{request}") "weir_cost_unpriced_requests_total" ["model", "upstream"]
+        "Exchanges that an engine worked for and of which no cost is known.";
+    COST_SAVED_BY_CACHE = Counter Usd "weir_cost_saved_by_cache_usd_total" ["model", "upstream"]
+        "What caches of prompts saved.";
 
     // From pulses, while streams run.
     ITL = Histogram Seconds "weir_itl_seconds" ["model"]
@@ -139,6 +145,72 @@ metrics! {
     UPSTREAM_DRAINED = Counter Count("{response}") "weir_upstream_drained_total" []
         "Answers read to their end after their client had left content.";
 
+    // From the analysis: objectives and classes of errors.
+    SLO_TARGET = Gauge Ratio "weir_slo_target_ratio" ["slo"]
+        "The share of events that has to be good.";
+    SLO_EVENTS = Gauge Count("{event}") "weir_slo_events" ["slo", "side"]
+        "Good and bad events of the last 30 days.";
+    SLO_BUDGET_REMAINING = Gauge Ratio "weir_slo_error_budget_remaining_ratio" ["slo"]
+        "What is left of the error budget of 30 days; below 0 once it is overspent.";
+    SLO_BURN_RATE = Gauge Count("{budget}") "weir_slo_burn_rate" ["slo", "window"]
+        "How fast the error budget burns: at 1 it lasts just its 30 days.";
+    SLO_ALERT_FIRING = Gauge Count("{alert}") "weir_slo_alert_firing" ["slo", "severity"]
+        "1 while the error budget burns too fast over both windows of a pair, else 0.";
+    ERROR_CLASS_SHARE = Gauge Ratio "weir_error_class_share_ratio" ["class", "window"]
+        "Errors of a class as a share of all exchanges.";
+    ERROR_CLASS_OVER_ALLOWED = Gauge Count("{class}") "weir_error_class_over_allowed" ["class", "window"]
+        "1 while there are more errors of a class than are allowed, else 0.";
+
+    // From the analysis: sliding windows over everything.
+    WINDOW_LATENCY = Gauge Seconds "weir_window_latency_seconds" ["measure", "window", "statistic"]
+        "Percentiles of latencies over a sliding window.";
+    WINDOW_REQUESTS = Gauge RequestsPerSecond "weir_window_requests_per_second" ["window"]
+        "Exchanges that ended, by time.";
+    WINDOW_TOKENS = Gauge TokensPerSecond "weir_window_tokens_per_second" ["window", "direction"]
+        "Tokens by time, as they flowed.";
+    WINDOW_CONCURRENCY = Gauge Count("{request}") "weir_window_concurrency" ["window"]
+        "Admitted exchanges at once, in the mean.";
+    WINDOW_THROUGHPUT = Gauge Ratio "weir_window_throughput_ratio" ["window"]
+        "Output tokens by time, over what the mean concurrency would give at the mean speed of a stream.";
+    GOODPUT_REQUESTS = Gauge RequestsPerSecond "weir_goodput_requests_per_second" ["window"]
+        "Exchanges that met every limit, by time.";
+    GOODPUT_TOKENS = Gauge TokensPerSecond "weir_goodput_tokens_per_second" ["window"]
+        "Output tokens of exchanges that met every limit, by time.";
+    GOODPUT_ATTAINMENT = Gauge Ratio "weir_goodput_attainment_ratio" ["window"]
+        "Exchanges that met every limit, of those that count.";
+
+    // From the analysis: queues, progress, and hops that hold streams back.
+    LANE_UTILISATION = Gauge Ratio "weir_lane_utilisation_ratio" ["lane"]
+        "Requests at the upstream over the limit, in the mean of the last minute; absent without a limit.";
+    LANE_PREDICTED_WAIT = Gauge Seconds "weir_lane_predicted_wait_seconds" ["lane"]
+        "How long a newcomer would wait for admission.";
+    LANE_LAW_RESIDUAL = Gauge Ratio "weir_lane_law_residual_ratio" ["lane", "stage"]
+        "How far the last minute is off Little's law: (L - arrivals x time) / L; near 0 while steady.";
+    LANE_QUEUE_STATE = Gauge Count("{lane}") "weir_lane_queue_state" ["lane", "state"]
+        "1 for what a queue does, 0 for what it does not.";
+    NO_PROGRESS = Gauge Seconds "weir_no_progress_seconds" []
+        "How long requests have been at the upstream while not one of them got a token or an end.";
+    NO_PROGRESS_ALARM = Gauge Count("{alarm}") "weir_no_progress_alarm" []
+        "1 while that is longer than no_progress_after, else 0.";
+    BUFFERING_FINDINGS = Gauge Count("{finding}") "weir_buffering_findings" ["upstream", "hop"]
+        "Signs that a hop holds streams back.";
+
+    // From the analysis: what it costs now.
+    COST_PER_HOUR = Gauge Usd "weir_cost_usd_per_hour" []
+        "What an hour costs, by the last one.";
+    COST_PER_MILLION_TOKENS = Gauge Usd "weir_cost_usd_per_million_tokens" ["window"]
+        "What a million tokens cost, of prompt and output together.";
+    GPU_COST = Gauge Usd "weir_gpu_cost_usd" ["window", "state"]
+        "What owned GPUs cost over a window, while anything was in flight and while nothing was.";
+
+    // The analysis about itself.
+    ANALYSIS_MEMORY = Gauge Bytes "weir_analysis_memory_bytes" []
+        "What the sliding windows hold.";
+    ANALYSIS_MEMORY_LIMIT = Gauge Bytes "weir_analysis_memory_limit_bytes" []
+        "What they may hold.";
+    ANALYSIS_OVERFLOW = Counter Count("{observation}") "weir_analysis_overflow_total" ["cause"]
+        "What found no room in the analysis, and is in sums only.";
+
     // Alerts.
     ALERT_FIRING = Gauge Count("{alert}") "weir_alert_firing" ["alert", "severity"]
         "1 while an alert fires, else 0.";
@@ -148,6 +220,8 @@ metrics! {
         "Actions of alerts, by what became of them.";
     DESIRED_REPLICAS = Gauge Count("{replica}") "weir_desired_replicas" []
         "How many replicas of the upstream alerts ask for.";
+    NOTIFICATIONS = Counter Count("{notification}") "weir_notifications_total" ["target", "fate"]
+        "Notifications that wait no longer, by what became of them.";
 
     // Weir about its telemetry.
     RECORDS_DROPPED = Counter Count("{record}") "weir_records_dropped_total" ["cause"]

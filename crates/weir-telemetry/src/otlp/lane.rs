@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
-use weir_core::exchange::Exchange;
 
 use super::config::OtlpDestination;
 use super::counts::{Lost, TraceCounts};
 use crate::clock::Clock;
 use crate::rate_limit::RateLimit;
+use crate::valued::Valued;
 
 /// The near end of a destination's queue.
 #[derive(Debug)]
 pub(crate) struct Lane {
     name: Box<str>,
-    queue: mpsc::Sender<Arc<Exchange>>,
+    queue: mpsc::Sender<Arc<Valued>>,
     counts: Arc<TraceCounts>,
     clock: Clock,
     log: RateLimit,
@@ -22,16 +22,16 @@ pub(crate) struct Lane {
 
 impl Lane {
     /// A lane, and the far end of its queue.
-    pub(super) fn new(destination: &OtlpDestination, clock: Clock) -> (Self, mpsc::Receiver<Arc<Exchange>>) {
+    pub(super) fn new(destination: &OtlpDestination, clock: Clock) -> (Self, mpsc::Receiver<Arc<Valued>>) {
         let (queue, far_end) = mpsc::channel(destination.batch.queue);
         let (name, counts) = (destination.name.clone(), Arc::default());
         (Self { name, queue, counts, clock, log: RateLimit::default() }, far_end)
     }
 
     /// Hands an exchange over, if there is room.
-    pub(super) fn offer(&mut self, exchange: &Arc<Exchange>) {
+    pub(super) fn offer(&mut self, valued: &Arc<Valued>) {
         self.counts.enter();
-        if self.queue.try_send(Arc::clone(exchange)).is_ok() {
+        if self.queue.try_send(Arc::clone(valued)).is_ok() {
             return;
         }
         self.counts.leave(1);

@@ -36,6 +36,7 @@ use weir_core::exchange::Exchange;
 use crate::clock::Clock;
 use crate::config::{Scheme, UpstreamFacts};
 use crate::metrics::Snapshot;
+use crate::valued::Valued;
 use config::{OtlpConfig, Sampling};
 use counts::{MetricCounts, TraceCounts};
 use thread::Thread;
@@ -102,12 +103,12 @@ impl Otlp {
 
     /// Hands an exchange over to every destination. Never waits: where there is no room it is lost, and
     /// counted.
-    pub(crate) fn offer(&mut self, exchange: &Arc<Exchange>, kept: bool) {
+    pub(crate) fn offer(&mut self, valued: &Arc<Valued>, kept: bool) {
         if !kept {
             self.sampled_out += u64::from(!self.lanes.is_empty());
             return;
         }
-        self.lanes.iter_mut().for_each(|lane| lane.offer(exchange));
+        self.lanes.iter_mut().for_each(|lane| lane.offer(valued));
     }
 
     /// Exchanges that were not to be sent.

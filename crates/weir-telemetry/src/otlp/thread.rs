@@ -10,7 +10,6 @@ use opentelemetry_proto::tonic::resource::v1::Resource;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-use weir_core::exchange::Exchange;
 
 use super::Surroundings;
 use super::config::{OtlpConfig, OtlpDestination, Signal, SpanRules};
@@ -23,6 +22,7 @@ use super::transport::{Kind, TlsError, Transport};
 use crate::clock::Clock;
 use crate::metrics::Snapshot;
 use crate::rate_limit::RateLimit;
+use crate::valued::Valued;
 
 /// The thread in the making.
 pub(super) struct Thread {
@@ -38,7 +38,7 @@ pub(super) struct Thread {
 
 /// What is to be sent to one destination.
 enum Task {
-    Traces(Box<(OtlpDestination, Signal)>, mpsc::Receiver<Arc<Exchange>>, Arc<TraceCounts>),
+    Traces(Box<(OtlpDestination, Signal)>, mpsc::Receiver<Arc<Valued>>, Arc<TraceCounts>),
     Metrics(Box<(OtlpDestination, Signal)>, mpsc::Sender<SnapshotAsk>, Arc<MetricCounts>),
 }
 
@@ -65,7 +65,7 @@ impl Thread {
     pub(super) fn trace(
         &mut self,
         (destination, signal): (&OtlpDestination, &Signal),
-        queue: mpsc::Receiver<Arc<Exchange>>,
+        queue: mpsc::Receiver<Arc<Valued>>,
         counts: Arc<TraceCounts>,
     ) {
         self.tasks.push(Task::Traces(Box::new((destination.clone(), signal.clone())), queue, counts));

@@ -8,7 +8,6 @@ use opentelemetry_proto::tonic::resource::v1::Resource;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
-use weir_core::exchange::Exchange;
 
 use super::config::Batch;
 use super::counts::{Lost, TraceCounts};
@@ -18,6 +17,7 @@ use super::spans::SpanWriter;
 use super::transport::{Sent, Transport};
 use crate::clock::Clock;
 use crate::rate_limit::RateLimit;
+use crate::valued::Valued;
 
 /// Requests are cut where they would become larger than this: servers of gRPC take 4 MiB by default.
 const REQUEST_BYTES: usize = 3 << 20;
@@ -28,7 +28,7 @@ const TRY_FOR: Duration = Duration::from_secs(300);
 /// The exporter of one destination, on the export's own thread.
 pub(super) struct TraceWorker {
     pub(super) name: Box<str>,
-    pub(super) queue: mpsc::Receiver<Arc<Exchange>>,
+    pub(super) queue: mpsc::Receiver<Arc<Valued>>,
     pub(super) batch: Batch,
     pub(super) writer: SpanWriter,
     pub(super) resource: Resource,
@@ -51,7 +51,7 @@ impl TraceWorker {
 
     /// Waits for a first exchange, and for others until the batch is full or its time is over. False
     /// when none will come any more.
-    async fn gather(&mut self, batch: &mut Vec<Arc<Exchange>>) -> bool {
+    async fn gather(&mut self, batch: &mut Vec<Arc<Valued>>) -> bool {
         let size = self.batch.size;
         if self.queue.recv_many(batch, size).await == 0 {
             return false;
@@ -71,14 +71,14 @@ impl TraceWorker {
     }
 
     /// Sends a batch, in several requests if it is large.
-    async fn deliver(&mut self, batch: &mut Vec<Arc<Exchange>>) {
+    async fn deliver(&mut self, batch: &mut Vec<Arc<Valued>>) {
         let mut waiting = batch.drain(..).peekable();
         while waiting.peek().is_some() {
             let (mut spans, mut exchanges) = (Vec::new(), 0);
             while spans.len() < REQUEST_BYTES
-                && let Some(exchange) = waiting.next()
+                && let Some(valued) = waiting.next()
             {
-                self.writer.spans(&exchange).iter().for_each(|span| envelope::add(span, &mut spans));
+                self.writer.spans(&valued).iter().for_each(|span| envelope::add(span, &mut spans));
                 exchanges += 1;
             }
             self.send(envelope::around(&spans, &self.resource), exchanges).await;

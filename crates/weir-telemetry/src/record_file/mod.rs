@@ -18,7 +18,7 @@ use weir_core::observation::Observation;
 use crate::clock::{Clock, rfc3339};
 use crate::config::Destination;
 use crate::line_writer::LineWriter;
-use crate::recorder::Recorder;
+use crate::recorder::{Beside, Recorder};
 
 /// The form of the lines. It changes when a reader of the old form would misread the new one.
 pub const FORM: u32 = 2;
@@ -56,7 +56,8 @@ impl RecordFile {
 }
 
 impl Recorder for RecordFile {
-    fn record(&mut self, observation: &Observation) {
+    /// What an exchange costs is not written: whoever replays the file goes by his own prices.
+    fn record(&mut self, observation: &Observation, _: &Beside) {
         // Text, numbers and maps with text for keys always have a form in JSON.
         if let Ok(mut line) = serde_json::to_vec(observation) {
             line.push(b'\n');

@@ -4,9 +4,11 @@
 
 mod access_log;
 mod alerts;
+mod analysed;
 mod analysis;
 mod collector;
 mod content;
+mod cost;
 mod export;
 mod labels;
 mod metrics;

@@ -17,7 +17,10 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use weir_core::exchange::WallTime;
 use weir_core::timeline::Stamp;
+use weir_telemetry::TelemetryConfig;
 use weir_telemetry::notify::{Format, Lost, Notification, Notifier, NotifyOptions, Secret, Status, Target};
+
+use crate::sut::Sut;
 
 const LIMIT: Duration = Duration::from_secs(20);
 
@@ -174,6 +177,23 @@ async fn bodies(format: Format) -> [Came; 2] {
     assert!(!notifier.send("other", resolved("Slow")));
     notifier.finish(LIMIT).await;
     receiver.came().try_into().unwrap()
+}
+
+#[tokio::test]
+async fn what_became_of_notifications_stands_on_the_page() {
+    let receiver = Receiver::start([Mood::Takes, Mood::Status(400, None), Mood::Takes]).await;
+    let notifier = start(vec![target(&receiver, Format::Slack)]);
+    let sut = Sut::start(TelemetryConfig::default());
+    let counts = notifier.counts().map(|(name, counts)| (name.into(), Arc::clone(counts)));
+    sut.actions.set_targets(counts.collect());
+    for alert in ["A", "B", "C"] {
+        assert!(notifier.send("ops", firing(alert)));
+    }
+    notifier.finish(LIMIT).await;
+    let page = sut.page().await;
+    let fate = |fate| page.get("weir_notifications_total", &[("target", "ops"), ("fate", fate)]);
+    assert_eq!((fate("sent"), fate("refused"), fate("gave_up")), (Some(2.0), Some(1.0), Some(0.0)));
+    sut.shutdown().await;
 }
 
 #[tokio::test]

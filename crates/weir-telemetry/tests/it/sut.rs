@@ -23,7 +23,9 @@ use weir_core::page::PageFormat;
 use weir_core::tally::Tally;
 use weir_core::timeline::{Mark, Offset, Stamp, Timeline};
 use weir_core::usage::{Provenance, Usage};
-use weir_telemetry::{AlertNews, Inputs, Pipeline, PipelineHandle, TelemetryConfig, read_records};
+use weir_telemetry::{
+    ActionCounts, AlertNews, Inputs, Pipeline, PipelineHandle, TelemetryConfig, read_records,
+};
 
 use crate::page::Page;
 
@@ -48,6 +50,7 @@ pub(crate) struct Sut {
     pub(crate) inflight: Arc<Inflight>,
     pub(crate) lanes: Arc<Lanes>,
     pub(crate) tally: Arc<Tally>,
+    pub(crate) actions: Arc<ActionCounts>,
     pub(crate) handle: PipelineHandle,
     pub(crate) tracker: TaskTracker,
 }
@@ -69,6 +72,7 @@ impl Sut {
         let (analysis, snapshot) = watch::channel(begun);
         let (inflight, lanes, tally) =
             (Arc::new(Inflight::new(1_024)), Arc::<Lanes>::default(), Arc::<Tally>::default());
+        let actions = Arc::<ActionCounts>::default();
         let inputs = Inputs {
             exchanges: incoming,
             pages: asked,
@@ -77,7 +81,7 @@ impl Sut {
             alert_commands,
             rules: rules_read,
             alert_news,
-            actions: Arc::default(),
+            actions: Arc::clone(&actions),
             analysis,
             inflight: Arc::clone(&inflight),
             lanes: Arc::clone(&lanes),
@@ -98,6 +102,7 @@ impl Sut {
             inflight,
             lanes,
             tally,
+            actions,
             handle,
             tracker,
         })

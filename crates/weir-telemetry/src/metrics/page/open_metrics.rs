@@ -35,7 +35,7 @@ fn head(page: &mut String, family: &Family) {
     let (name, kind) = (name(family), family.metric.kind.as_str());
     let _ = writeln!(page, "# TYPE {name} {kind}");
     let unit = match family.metric.unit {
-        Unit::TokensPerSecond | Unit::Count(_) => None,
+        Unit::TokensPerSecond | Unit::RequestsPerSecond | Unit::Count(_) => None,
         unit => Some(unit.as_str()),
     };
     if let Some(unit) = unit.filter(|unit| name.ends_with(unit)) {

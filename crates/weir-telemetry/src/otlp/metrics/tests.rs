@@ -14,8 +14,10 @@ use opentelemetry_proto::tonic::metrics::v1::{
 use opentelemetry_proto::tonic::resource::v1::Resource;
 use proptest::prelude::*;
 use prost::Message;
+use weir_analysis::cost::{NanoUsd, Source, Valuation};
 use weir_core::dialect::Dialect;
 use weir_core::exchange::Exchange;
+use weir_core::observation::Observation;
 use weir_core::outcome::Outcome;
 use weir_core::timeline::{Mark, Offset};
 
@@ -23,6 +25,7 @@ use super::{GenAiNames, HistogramKind, MetricOptions, Temporality, request};
 use crate::config::{TelemetryConfig, UpstreamFacts};
 use crate::fixture::{House, MS, RECEIVED, STARTED, after, exchange, stream, turned_away};
 use crate::metrics::Snapshot;
+use crate::recorder::{Beside, Recorder};
 
 const CUMULATIVE: i32 = AggregationTemporality::Cumulative as i32;
 const DELTA: i32 = AggregationTemporality::Delta as i32;
@@ -398,4 +401,26 @@ proptest! {
         let total = |received: &Received| received.numbers("weir.requests").iter().map(|(_, n)| n).sum::<f64>();
         prop_assert_eq!(parts.iter().map(total).sum::<f64>(), total(&whole));
     }
+}
+
+#[test]
+fn figures_of_the_analysis_are_gauges_and_costs_are_sums() {
+    let mut house = house([]);
+    house.analysis.cost.usd_per_hour = Some(1.25);
+    house.analysis.memory.limit_bytes = 7;
+    let valuation =
+        Valuation { total: Some(NanoUsd(250_000_000)), source: Source::Upstream, ..Valuation::UNKNOWN };
+    let observation = Observation::Exchange(Box::new(stream("m")));
+    house.metrics.record(&observation, &Beside { valuation, kept: false });
+    let first = house.snapshot(10);
+    house.metrics.record(&observation, &Beside { valuation, kept: false });
+    let all = Received::of(&house.snapshot(20), Some(&first), delta());
+    let Data::Gauge(gauge) = all.data("weir.cost_usd_per_hour") else { panic!("no gauge") };
+    assert_eq!(gauge.data_points[0].value, Some(Number::AsDouble(1.25)));
+    assert_eq!(all.0["weir.cost_usd_per_hour"].unit, "{usd}");
+    assert_eq!(all.numbers("weir.analysis_memory_limit_bytes"), [(String::new(), 7.0)]);
+    let Data::Sum(sum) = all.data("weir.cost_usd") else { panic!("no sum") };
+    assert_eq!((sum.is_monotonic, sum.aggregation_temporality), (true, DELTA));
+    let labels = "model=m upstream=default source=upstream".to_owned();
+    assert_eq!(all.numbers("weir.cost_usd"), [(labels, 0.25)]);
 }

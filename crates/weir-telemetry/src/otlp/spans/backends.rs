@@ -1,5 +1,6 @@
 //! What Langfuse and Phoenix read beyond the conventions.
 
+use weir_analysis::cost::{CostParts, NanoUsd, Valuation};
 use weir_core::dialect::Dialect;
 use weir_core::exchange::{Exchange, WallTime};
 use weir_core::outcome::Outcome;
@@ -25,6 +26,7 @@ pub(super) fn call(subject: &Subject<'_>, verdict: &Verdict, list: &mut Attribut
     caller(exchange, list);
     open_inference(subject, list);
     langfuse(exchange, list);
+    cost(subject.valuation, list);
     level(exchange, verdict, list);
 }
 
@@ -55,7 +57,6 @@ fn open_inference(subject: &Subject<'_>, list: &mut Attributes) {
     list.some_count("llm.token_count.prompt_details.cache_read", counts.cached);
     list.some_count("llm.token_count.prompt_details.cache_write", counts.written);
     list.some_count("llm.token_count.completion_details.reasoning", counts.reasoning);
-    list.some_number("llm.cost.total", cost(exchange));
 }
 
 /// The settings as one JSON object, each value as it came.
@@ -84,10 +85,6 @@ fn langfuse(exchange: &Exchange, list: &mut Attributes) {
     if let Some(usage) = Counts::of(exchange).details() {
         list.text("langfuse.observation.usage_details", usage);
     }
-    if let Some(cost) = cost(exchange) {
-        list.text("langfuse.observation.cost_details", serde_json::json!({ "total": cost }).to_string());
-        list.number("gen_ai.usage.cost", cost);
-    }
 }
 
 /// What went wrong without being a failure of this call is worth a warning.
@@ -103,10 +100,32 @@ fn level(exchange: &Exchange, verdict: &Verdict, list: &mut Attributes) {
     }
 }
 
-/// What the upstream says that it charged, in US dollars.
-fn cost(exchange: &Exchange) -> Option<f64> {
-    let nano = exchange.answer.usage?.cost_nano_usd?;
-    Some(nano as f64 / 1e9)
+/// What the call costs, in US dollars. Langfuse has a table of prices of its own, which it does not ask
+/// where it is told a cost.
+fn cost(valuation: &Valuation, list: &mut Attributes) {
+    let Some(total) = valuation.total else { return };
+    list.text("langfuse.observation.cost_details", cost_details(total, valuation.parts.unwrap_or_default()));
+    list.number("llm.cost.total", total.usd());
+    list.number("gen_ai.usage.cost", total.usd());
+    list.text("weir.cost_source", valuation.source.as_str());
+    list.flag("weir.cost_estimated", valuation.estimated);
+}
+
+/// The parts under the names of the token counts that they are the price of.
+fn cost_details(total: NanoUsd, parts: CostParts) -> String {
+    let CostParts { input, cached_input, cache_write, audio_input, output, reasoning, audio_output } = parts;
+    let named = [
+        ("input", input),
+        ("input_cached_tokens", cached_input),
+        ("input_cache_creation", cache_write),
+        ("input_audio_tokens", audio_input),
+        ("output", output),
+        ("output_reasoning_tokens", reasoning),
+        ("output_audio_tokens", audio_output),
+        ("total", Some(total)),
+    ];
+    let told = named.into_iter().filter_map(|(name, cost)| Some((name.to_owned(), cost?.usd().into())));
+    serde_json::Value::Object(told.collect()).to_string()
 }
 
 /// Token counts as they are known.

@@ -15,6 +15,7 @@ mod verdict;
 
 use opentelemetry_proto::tonic::trace::v1::Span;
 use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
+use weir_analysis::cost::Valuation;
 use weir_core::exchange::Exchange;
 use weir_core::timeline::{Mark, Offset};
 use weir_core::trace::{SpanId, TracePlace};
@@ -22,6 +23,7 @@ use weir_core::trace::{SpanId, TracePlace};
 use super::Surroundings;
 use super::config::SpanRules;
 use crate::config::UpstreamFacts;
+use crate::valued::Valued;
 use attributes::Attributes;
 
 /// Says in a span's flags whether its parent came over the network, and that this is known.
@@ -41,6 +43,7 @@ pub(super) struct SpanWriter {
 #[derive(Clone, Copy, Debug)]
 struct Subject<'a> {
     exchange: &'a Exchange,
+    valuation: &'a Valuation,
     place: &'a TracePlace,
     rules: &'a SpanRules,
     as_root: bool,
@@ -54,11 +57,12 @@ impl SpanWriter {
     }
 
     /// The spans of an exchange; none for one without a place in a trace.
-    pub(super) fn spans(&self, exchange: &Exchange) -> Vec<Span> {
+    pub(super) fn spans(&self, Valued { exchange, valuation }: &Valued) -> Vec<Span> {
         let Some(place) = &exchange.trace else { return Vec::new() };
         let upstream = self.around.upstreams.iter().find(|upstream| upstream.name == exchange.upstream);
         let subject = Subject {
             exchange,
+            valuation,
             place,
             rules: &self.rules,
             as_root: self.as_root,

@@ -7,6 +7,7 @@ use opentelemetry_proto::tonic::common::v1::any_value::Value;
 use opentelemetry_proto::tonic::trace::v1::Span;
 use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
 use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
+use weir_analysis::cost::{CostParts, NanoUsd, Source, Valuation};
 use weir_core::dialect::Dialect;
 use weir_core::exchange::{Exchange, Side, Stall};
 use weir_core::outcome::{ErrorType, Outcome};
@@ -19,6 +20,7 @@ use crate::config::{Scheme, UpstreamFacts};
 use crate::fixture::{MS, RECEIVED, exchange, stream, turned_away};
 use crate::otlp::Surroundings;
 use crate::otlp::config::{GenAiNames, SpanRules};
+use crate::valued::Valued;
 
 fn writer(as_root: bool, names: GenAiNames) -> SpanWriter {
     let facts = UpstreamFacts {
@@ -32,7 +34,11 @@ fn writer(as_root: bool, names: GenAiNames) -> SpanWriter {
 }
 
 fn spans(exchange: &Exchange) -> Vec<Span> {
-    writer(false, GenAiNames::V1_41).spans(exchange)
+    writer(false, GenAiNames::V1_41).spans(&valued(exchange))
+}
+
+fn valued(exchange: &Exchange) -> Valued {
+    Valued { exchange: exchange.clone(), valuation: Valuation::UNKNOWN }
 }
 
 /// The attributes by their names; each stands once.
@@ -85,7 +91,6 @@ fn full() -> Exchange {
     exchange.answer.id = Some("chatcmpl-1".into());
     let usage = exchange.answer.usage.as_mut().unwrap();
     (usage.cache_write_input, usage.reasoning) = (Some(2), Some(1));
-    usage.cost_nano_usd = Some(140_000);
     let output = exchange.answer.output.as_mut().unwrap();
     let stall = Stall { from: Offset(120 * MS), length: Offset(30 * MS), side: Side::Upstream };
     output.upstream_stalls.add(stall.length);
@@ -181,7 +186,7 @@ fn the_call_is_told_in_the_words_of_the_conventions() {
 #[test]
 fn an_edition_of_the_conventions_can_be_chosen() {
     let keys = |names| {
-        let all = writer(false, names).spans(&full());
+        let all = writer(false, names).spans(&valued(&full()));
         let list = attributes(&all[1]);
         ["cache_creation", "cache_write"]
             .map(|word| list.contains_key(format!("gen_ai.usage.{word}.input_tokens").as_str()))
@@ -360,7 +365,7 @@ fn langfuse(span: &Span) -> Observation {
 }
 
 #[test]
-fn langfuse_sees_a_generation_with_its_first_token_usage_and_cost() {
+fn langfuse_sees_a_generation_with_its_first_token_and_usage() {
     let all = spans(&full());
     let usage = [
         ("input", 4),
@@ -375,7 +380,7 @@ fn langfuse_sees_a_generation_with_its_first_token_usage_and_cost() {
         model: Some("m-0613".into()),
         ttft_ms: Some(100),
         usage: usage.map(|(key, count)| (key.to_owned(), count)).into(),
-        cost: [("total".to_owned(), 0.000_14)].into(),
+        cost: BTreeMap::new(),
         level: "DEFAULT".into(),
         session: Some("s-1".into()),
         user: Some("alice".into()),
@@ -386,6 +391,45 @@ fn langfuse_sees_a_generation_with_its_first_token_usage_and_cost() {
     assert_eq!((root.kind.as_str(), root.rooted, root.user.as_deref()), ("span", true, Some("alice")));
     // Ids are what Langfuse refuses a whole batch for.
     assert!(all.iter().all(|span| span.trace_id.len() == 16 && span.span_id.len() == 8));
+}
+
+#[test]
+fn a_cost_is_told_with_its_parts_and_where_it_is_known_from() {
+    let nano = |amount| Some(NanoUsd(amount));
+    let parts = CostParts {
+        input: nano(100_000),
+        cached_input: nano(25_000),
+        output: nano(300_000),
+        reasoning: nano(75_000),
+        ..CostParts::default()
+    };
+    let valuation = Valuation {
+        total: nano(500_000),
+        parts: Some(parts),
+        estimated: true,
+        source: Source::PriceBook,
+        ..Valuation::UNKNOWN
+    };
+    let told = |valuation| writer(false, GenAiNames::V1_41).spans(&Valued { exchange: full(), valuation });
+    let all = told(valuation);
+    let list = attributes(&all[1]);
+    let expected = [
+        ("input", 0.000_1),
+        ("input_cached_tokens", 0.000_025),
+        ("output", 0.000_3),
+        ("output_reasoning_tokens", 0.000_075),
+        ("total", 0.000_5),
+    ];
+    assert_eq!(langfuse(&all[1]).cost, expected.map(|(key, usd)| (key.to_owned(), usd)).into());
+    assert_eq!([number(&list, "gen_ai.usage.cost"), number(&list, "llm.cost.total")], [0.000_5; 2]);
+    assert_eq!(text(&list, "weir.cost_source"), Some("price_book"));
+    assert_eq!(list["weir.cost_estimated"], Value::BoolValue(true));
+    // Neither on the spans around it, or it would be added up twice, nor where it is not known.
+    let is_cost = |span: &Span| attributes(span).keys().any(|key| key.contains("cost"));
+    assert_eq!(all.iter().filter(|span| is_cost(span)).count(), 1);
+    assert!(!told(Valuation::UNKNOWN).iter().any(is_cost));
+    let whole = Valuation { parts: None, estimated: false, source: Source::Upstream, ..valuation };
+    assert_eq!(langfuse(&told(whole)[1]).cost, [("total".to_owned(), 0.000_5)].into());
 }
 
 #[test]
@@ -406,7 +450,7 @@ fn below_a_span_that_langfuse_was_not_sent_the_root_is_marked() {
     let parent = ParentSpan { span_id: SpanId::new([9; 8]).unwrap(), sampled: true, state: "".into() };
     exchange.trace.as_mut().unwrap().parent = Some(parent);
     assert!(!langfuse(&spans(&exchange)[0]).rooted);
-    let marked = writer(true, GenAiNames::V1_41).spans(&exchange);
+    let marked = writer(true, GenAiNames::V1_41).spans(&valued(&exchange));
     assert_eq!(marked.iter().filter(|span| langfuse(span).rooted).count(), 1);
     assert!(langfuse(&marked[0]).rooted);
 }

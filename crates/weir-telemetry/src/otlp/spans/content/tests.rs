@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
 use regex::Regex;
 use serde_json::{Value, json};
+use weir_analysis::cost::Valuation;
 use weir_core::content::{CaptureLimit, Content, Input, Output, Part, Said};
 use weir_core::dialect::Dialect;
 use weir_core::outcome::Outcome;
@@ -12,6 +13,7 @@ use crate::fixture::exchange;
 use crate::otlp::Surroundings;
 use crate::otlp::config::SpanRules;
 use crate::otlp::spans::SpanWriter;
+use crate::valued::Valued;
 
 /// The attributes of all spans of an exchange with this content.
 fn spans(
@@ -29,7 +31,11 @@ fn spans(
             |it: opentelemetry_proto::tonic::common::v1::KeyValue| (it.key, it.value.unwrap().value.unwrap());
         list.into_iter().map(pair).collect()
     };
-    writer.spans(&exchange).into_iter().map(|span| (span.name, attributes(span.attributes))).collect()
+    writer
+        .spans(&Valued { exchange, valuation: Valuation::UNKNOWN })
+        .into_iter()
+        .map(|span| (span.name, attributes(span.attributes)))
+        .collect()
 }
 
 /// What the span of the call says.
