@@ -5,6 +5,9 @@
 
 mod batch;
 mod bench_data;
+mod bench_data_compare;
+mod bench_data_expect;
+mod bench_data_sweep;
 mod dialects;
 mod endpoints;
 mod faults;
