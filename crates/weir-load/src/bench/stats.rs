@@ -297,7 +297,10 @@ mod tests {
         let (a, b) = (Sample::of_values(&normal(100.0, 400, 1)), Sample::of_values(&normal(110.0, 400, 2)));
         let found = differences(&a, &b, &[Statistic::Median, Statistic::Mean], 0.95, 1);
         assert_eq!(found[0].statistic, Statistic::Mean);
-        let width = |nth: usize| (found[nth].absolute.high - found[nth].absolute.low) / (2.0 * 1.96 * 0.7071);
+        let width = |nth: usize| {
+            (found[nth].absolute.high - found[nth].absolute.low)
+                / (2.0 * 1.96 * 10.0 * (2.0_f64 / 400.0).sqrt())
+        };
         assert!((0.9..1.1).contains(&width(0)), "{}", width(0));
         assert!((1.0..1.55).contains(&width(1)), "{}", width(1));
         let relative = found[0].relative.unwrap();
