@@ -3,3 +3,8 @@
 //! It reads streams by itself and shares nothing with the proxy, so that each checks the other.
 
 pub mod ask;
+pub mod compare;
+pub mod dataset;
+pub mod expect;
+pub mod stats;
+pub mod sweep;

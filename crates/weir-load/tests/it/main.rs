@@ -4,6 +4,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod batch;
+mod bench_data;
+mod bench_data_compare;
+mod bench_data_expect;
+mod bench_data_sweep;
 mod dialects;
 mod endpoints;
 mod faults;
