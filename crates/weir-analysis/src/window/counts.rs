@@ -22,12 +22,12 @@ pub(super) enum Count {
     BusyNs,
     /// Nanoseconds that exchanges spent in the queue, summed.
     QueuedNs,
-    /// Looks at what is in flight.
-    Samples,
-    /// Admitted exchanges seen in them, summed.
-    InFlight,
-    /// Waiting exchanges seen in them, summed.
-    Queued,
+    /// Nanoseconds over which it is known how many were in flight.
+    WatchedNs,
+    /// Admitted exchanges in them, summed over time: exchanges × nanoseconds.
+    InFlightNs,
+    /// Waiting exchanges in them, likewise.
+    WaitingNs,
     /// Exchanges that goodput was asked of.
     Judged,
     /// Those of them that met every limit.
@@ -48,9 +48,9 @@ impl Counts {
         self.0[count as usize]
     }
 
-    /// Whether nothing happened: looks that saw nothing aside.
+    /// Whether nothing happened: time in which nothing was seen aside.
     pub(super) fn is_idle(&self) -> bool {
-        let happened = |count: usize| self.0[count] > 0 && count != Count::Samples as usize;
+        let happened = |count: usize| self.0[count] > 0 && count != Count::WatchedNs as usize;
         !(0..COUNTS).any(happened)
     }
 

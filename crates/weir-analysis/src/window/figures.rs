@@ -106,8 +106,8 @@ pub struct Tokens {
     pub output_per_s: Option<f64>,
 }
 
-/// How much went on at once, and what came of it. Over all it is the mean of the looks taken each
-/// second. Of a model or an upstream it is known from exchanges that ended: the time that each spent,
+/// How much went on at once, and what came of it. Over all it is the mean over time, from the gauges of
+/// admission, up to the second. Of a model or an upstream it is known from exchanges that ended: the time that each spent,
 /// laid where it was spent, so it lags for those that still run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Throughput {
@@ -148,11 +148,12 @@ pub(super) fn share(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
 }
 
-/// How many at once, in the mean: by looks where there were any, else by the time spent.
+/// How many at once, in the mean: as was seen where anybody looked, else by the time that those who ended
+/// had spent.
 pub(super) fn at_once(counts: &Counts, seen: Count, spent: Count, span_s: f64) -> Option<f64> {
-    let samples = counts.of(Count::Samples);
-    if samples > 0 {
-        return Some(counts.of(seen) as f64 / samples as f64);
+    let watched = counts.of(Count::WatchedNs);
+    if watched > 0 {
+        return Some(counts.of(seen) as f64 / watched as f64);
     }
     rate(counts.of(spent), span_s).map(|ns| ns / 1e9)
 }
@@ -180,12 +181,12 @@ impl Tokens {
 
 impl Throughput {
     pub(super) fn new(counts: &Counts, span_s: f64, tps: Option<&Distribution>) -> Self {
-        let concurrency = at_once(counts, Count::InFlight, Count::BusyNs, span_s);
+        let concurrency = at_once(counts, Count::InFlightNs, Count::BusyNs, span_s);
         let theoretical_tps = concurrency.zip(tps).map(|(concurrency, tps)| concurrency * tps.mean);
         let effective_tps = rate(counts.of(Count::OutputTokens), span_s);
         Self {
             concurrency,
-            queue_depth: at_once(counts, Count::Queued, Count::QueuedNs, span_s),
+            queue_depth: at_once(counts, Count::WaitingNs, Count::QueuedNs, span_s),
             theoretical_tps,
             effective_tps,
             effective_share: effective_tps

@@ -9,6 +9,7 @@
 
 mod budget;
 mod counts;
+mod crowd;
 mod ended;
 mod figures;
 pub mod goodput;

@@ -69,8 +69,8 @@ impl Sparklines {
         self.output_tps.push(rate(counts.of(Count::OutputTokens), span_s));
         self.ttft_p95_s.push(peaks.and_then(|peaks| peaks.ttft));
         self.itl_p95_s.push(peaks.and_then(|peaks| peaks.itl));
-        self.queue_depth.push(at_once(counts, Count::Queued, Count::QueuedNs, span_s));
-        self.in_flight.push(at_once(counts, Count::InFlight, Count::BusyNs, span_s));
+        self.queue_depth.push(at_once(counts, Count::WaitingNs, Count::QueuedNs, span_s));
+        self.in_flight.push(at_once(counts, Count::InFlightNs, Count::BusyNs, span_s));
         self.error_share.push(share(errors as f64, answered as f64));
         let judged = counts.of(Count::Judged) > 0;
         self.goodput_rps.push(rate(counts.of(Count::Good), span_s).filter(|_| judged));

@@ -1,7 +1,6 @@
 //! All series, and what is recorded in them.
 
 use weir_core::exchange::{Exchange, Pulse};
-use weir_core::inflight::Phase;
 use weir_core::observation::Tick;
 
 use crate::scope::{Scope, Window};
@@ -9,6 +8,7 @@ use crate::time::Moment;
 
 use super::budget::{Budget, Memory};
 use super::counts::{Count, Ring};
+use super::crowd::CrowdWatch;
 use super::ended::Ended;
 use super::figures::Figures;
 use super::goodput::Judgement;
@@ -42,6 +42,7 @@ pub struct Windows {
     pub(super) models: Registry,
     pub(super) upstreams: Registry,
     budget: Budget,
+    watch: CrowdWatch,
     started: Moment,
     now: Moment,
 }
@@ -60,6 +61,7 @@ impl Windows {
             models: Registry::new(max_models, known_models.into_iter()),
             upstreams: Registry::new(max_models, std::iter::empty()),
             budget,
+            watch: CrowdWatch::default(),
             started,
             now: started,
         }
@@ -94,12 +96,10 @@ impl Windows {
     /// Takes note of the time and of what is in flight.
     pub fn tick(&mut self, now: Moment, tick: &Tick) {
         self.advance(now);
-        let phases = &tick.in_flight.phases;
-        let queued = phases[Phase::Queued as usize];
-        let all = phases.iter().fold(0_u64, |sum, &n| sum.saturating_add(n));
-        self.overall.count(now, Count::Samples, 1);
-        self.overall.count(now, Count::InFlight, all - queued);
-        self.overall.count(now, Count::Queued, queued);
+        let Some(crowd) = self.watch.tick(now, tick) else { return };
+        self.overall.count(now, Count::WatchedNs, crowd.watched_ns);
+        self.overall.count(now, Count::InFlightNs, crowd.in_flight_ns);
+        self.overall.count(now, Count::WaitingNs, crowd.waiting_ns);
     }
 
     /// The figures of a window that ends with what was recorded last. `None` for a scope that is not told
