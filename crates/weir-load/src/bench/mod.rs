@@ -3,3 +3,4 @@
 //! It reads streams by itself and shares nothing with the proxy, so that each checks the other.
 
 pub mod ask;
+pub mod backend;
