@@ -4,3 +4,5 @@
 
 pub mod ask;
 pub mod backend;
+pub mod run;
+pub mod schedule;

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod batch;
+mod bench;
 mod dialects;
 mod endpoints;
 mod faults;

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 pub use self::body::{BodyOptions, UsageWanted};
 pub use self::reader::{Malformed, Output, Piece, Reader};
+pub(crate) use self::told::short;
 pub use self::told::{Server, Told, Usage};
 
 mod body;
