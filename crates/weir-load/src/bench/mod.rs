@@ -4,5 +4,10 @@
 
 pub mod ask;
 pub mod backend;
+pub mod report;
 pub mod run;
 pub mod schedule;
+pub mod semantics;
+
+#[cfg(test)]
+mod samples;

@@ -54,7 +54,7 @@ async fn each_api_is_counted_to_the_token() {
             assert_eq!((sample.index, sample.id.as_str()), (index as u64, format!("b-{index}").as_str()));
             assert_eq!(sample.end, End::Complete, "{backend}");
             assert_eq!(sample.usage.output, Some(8), "{backend}");
-            assert_eq!(sample.vllm_output, Some(8), "{backend}");
+            assert_eq!(sample.vllm.output_tokens, Some(8), "{backend}");
             // The engine counts words, and adds a template to a chat.
             assert!(sample.usage.input.unwrap() >= 3, "{backend}");
             assert_eq!(outputs(sample), [Output::Content; 8], "{backend}");

@@ -10,10 +10,10 @@ use http::header::CONTENT_TYPE;
 use reqwest::{Response, StatusCode};
 use tokio::time::sleep_until;
 
-use super::sample::{Arrival, End, Failure, Sample};
+use super::sample::{Arrival, End, Failure, Sample, VllmView};
 use super::shared::Shared;
 use crate::bench::ask::{Ask, Leave};
-use crate::bench::backend::{Reader, Told};
+use crate::bench::backend::{Backend, Reader, Told};
 use crate::clock::{self, FOREVER};
 
 /// The most bytes of an answer that is no stream.
@@ -45,9 +45,26 @@ pub(super) async fn exchange(shared: &Shared, ask: &Ask, sample: &mut Sample) {
     };
     sample.times.ended_ns = shared.elapsed_ns();
     sample.end = end;
+    let is_success = is_vllm_success(shared.backend, sample, reader.told());
     let Told { usage, vllm_output, server, finish, text, .. } = reader.into_told();
-    (sample.usage, sample.vllm_output, sample.server) = (usage, vllm_output, server);
+    sample.vllm = VllmView { output_tokens: vllm_output, is_success };
+    (sample.usage, sample.server) = (usage, server);
     (sample.finish, sample.text) = (finish, text);
+}
+
+/// Whether `vllm bench serve` takes a request for a success. It does not look for errors within a stream, and
+/// wants the terminal event of the responses API alone.
+fn is_vllm_success(backend: Backend, sample: &Sample, told: &Told) -> bool {
+    if !sample.wire.is_stream {
+        return sample.end == End::Complete;
+    }
+    let ended_cleanly = matches!(
+        sample.end,
+        End::Complete | End::Failed(Failure::InBand | Failure::Truncated | Failure::Empty, _)
+    );
+    let has_token = sample.arrivals.iter().any(|arrival| arrival.is_vllm_token);
+    let is_ended = backend != Backend::Responses || told.is_terminal && told.error.is_none();
+    ended_cleanly && has_token && is_ended
 }
 
 async fn converse(

@@ -14,7 +14,7 @@ pub use self::config::{BenchConfig, BenchError, Limits, Target};
 use self::dispatch::Dispatch;
 use self::exchange::exchange;
 pub use self::progress::Progress;
-pub use self::sample::{Arrival, Asked, End, Failure, Sample, Times, Wire};
+pub use self::sample::{Arrival, Asked, End, Failure, Sample, Times, VllmView, Wire};
 use self::shared::Shared;
 use super::ask::Ask;
 use super::backend::short;

@@ -24,8 +24,8 @@ pub struct Sample {
     pub end: End,
     /// Token counts that the server told.
     pub usage: Usage,
-    /// Output tokens as `vllm bench serve` takes them.
-    pub vllm_output: Option<u64>,
+    /// What `vllm bench serve` would have made of it, where that cannot be told from the rest.
+    pub vllm: VllmView,
     /// What vLLM told of its own times.
     pub server: Server,
     /// What came over the wire.
@@ -65,6 +65,15 @@ impl Times {
     pub fn lateness_ns(&self) -> u64 {
         self.sent_ns.saturating_sub(self.intended_ns)
     }
+}
+
+/// What `vllm bench serve` would have made of a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct VllmView {
+    /// The output tokens of the last usage that stood on no token.
+    pub output_tokens: Option<u64>,
+    /// Whether it succeeded: any token will do, even with an error after it.
+    pub is_success: bool,
 }
 
 /// What came over the wire.
@@ -171,7 +180,7 @@ impl Sample {
             arrivals: Vec::new(),
             end: End::Cancelled,
             usage: Usage::default(),
-            vllm_output: None,
+            vllm: VllmView::default(),
             server: Server::default(),
             wire: Wire::default(),
             finish: None,
