@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod batch;
+mod bench;
 mod bench_data;
 mod bench_data_compare;
 mod bench_data_expect;
