@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use weir_load::engine::{Fault, Interval, RoleChunk};
 
+use crate::bench::args::BenchArgs;
 use crate::sim::BatchArgs;
 
 /// A transparent streaming reverse proxy that measures and regulates LLM token streams.
@@ -33,6 +34,8 @@ pub(crate) enum Command {
     /// Rules of alerts, and SLOs.
     #[command(subcommand)]
     Rules(RulesCommand),
+    /// Send load to a server, and tell latencies, throughput and goodput as its clients see them.
+    Bench(Box<BenchArgs>),
     /// Run a simulated model server.
     Sim(SimArgs),
     /// Run simulator, proxy and mixed load together, and show what weir sees.

@@ -2,6 +2,7 @@
 
 mod actions;
 mod alerts;
+mod bench;
 mod check;
 mod cli;
 mod config;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         Command::Status(args) => status::run(&args),
         Command::Alerts(AlertsCommand::Test(args)) => alerts::test(&args),
         Command::Rules(RulesCommand::Export(args)) => rules::export(&args).and_then(|yaml| print(&yaml)),
+        Command::Bench(args) => return bench::main(*args),
         Command::Sim(args) => run(|signals| Box::pin(async move { sim(args, signals).await })),
         Command::Demo(args) => run(|signals| Box::pin(async move { demo::run(args, signals).await })),
     };

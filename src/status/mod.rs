@@ -1,7 +1,7 @@
 //! `weir status`: shows what a running weir knows.
 
 mod alerts;
-mod ask;
+pub(crate) mod ask;
 mod buffering;
 mod cost;
 mod errors;
@@ -25,11 +25,9 @@ use page::Page;
 
 /// Asks, and prints the answer: for people, or as it came.
 pub(crate) fn run(args: &StatusArgs) -> Result<(), String> {
-    let token = args.token_env.as_deref().map(|name| {
-        std::env::var(name).map_err(|_| format!("the environment variable {name} does not hold a token"))
-    });
-    let answer = ask::snapshot(args.admin, token.transpose()?.as_deref())
-        .map_err(|error| format!("{}: {error}", args.admin))?;
+    let token = ask::token(args.token_env.as_deref())?;
+    let answer =
+        ask::snapshot(args.admin, token.as_deref()).map_err(|error| format!("{}: {error}", args.admin))?;
     let out = io::stdout();
     let shown = match args.json {
         true => format!("{answer}\n"),
