@@ -46,22 +46,31 @@ fn start(args: BenchArgs) -> Result<ExitCode, String> {
         .map_err(|error| error.to_string())?;
     let result = runtime.block_on(async {
         let cancel = CancellationToken::new();
-        let interrupted = cancel.clone();
-        tokio::spawn(async move {
-            // The first one asks for the partial result, the second one for the end.
-            let _ = tokio::signal::ctrl_c().await;
-            interrupted.cancel();
-            let _ = tokio::signal::ctrl_c().await;
-            std::process::exit(130);
-        });
-        match args.command {
-            None => once(&args.run, &cancel).await,
-            Some(BenchCommand::Sweep(args)) => sweep::run(&args, &cancel).await,
-            Some(BenchCommand::Compare(args)) => compare::run(&args, &cancel).await,
+        tokio::select! {
+            result = carry_out(&args, &cancel) => result,
+            () = interrupts(&cancel) => Err("ended at once".to_owned()),
         }
     });
     runtime.shutdown_background();
     result
+}
+
+async fn carry_out(args: &BenchArgs, cancel: &CancellationToken) -> Result<ExitCode, String> {
+    match &args.command {
+        None => once(&args.run, cancel).await,
+        Some(BenchCommand::Sweep(args)) => sweep::run(args, cancel).await,
+        Some(BenchCommand::Compare(args)) => compare::run(args, cancel).await,
+    }
+}
+
+/// The first one asks for the partial result, the second one for the end.
+async fn interrupts(cancel: &CancellationToken) {
+    for _ in 0..2 {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+        cancel.cancel();
+    }
 }
 
 /// One run, and all that was asked for of it.

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use serde_json::Value;
 use weir_load::bench::report::{About, Figures, GoodputLimits, Reading, html, json, jsonl, table};
@@ -43,7 +43,7 @@ impl Report {
         outcome: &Outcome,
         reading: &Reading,
     ) -> Self {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+        let since = Duration::from_nanos(weir_proxy::wall().0);
         let about = About {
             label: args.label.clone(),
             date: since.saturating_sub(outcome.duration),
