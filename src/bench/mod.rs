@@ -93,7 +93,10 @@ async fn once(args: &RunArgs, cancel: &CancellationToken) -> Result<ExitCode, St
         expectations::judge(&expected, &args.report, &config.body.model, &report.figures, None)
     });
     if let Some(verdict) = &verdict {
-        text.push_str(&format!("\n{verdict}"));
+        text.push_str(&match verdict.lines.is_empty() {
+            true => format!("\nNo expectation is of a run like this one (model {}).\n", config.body.model),
+            false => format!("\n{verdict}"),
+        });
     }
     print(&text)?;
     for path in report.write_files(&args.report, &outcome, wire.map(|wire| wire.json()))? {

@@ -143,7 +143,9 @@ impl QueueVerdict {
     /// Fills in the figures before and since the queue began to grow.
     fn compare(&mut self, readings: &Readings, onset: Option<usize>, newest: &Reading) {
         let began = onset.and_then(|index| readings.0.get(index)).or_else(|| readings.0.front());
-        let Some(began) = began else { return };
+        // A queue that is all but empty again began to be so just now, from which nothing can be told.
+        let told = began.filter(|began| newest.at.since(began.at) >= EDGE);
+        let Some(began) = told.or_else(|| readings.back(EDGE)) else { return };
         let before = readings.0.iter().find(|reading| began.at.since(reading.at) <= BEFORE);
         let before = before.filter(|before| onset.is_some() && began.at.since(before.at) >= LEAST_BEFORE);
         let both = |of: fn(&Reading, &Reading) -> Option<f64>| BeforeAndSince {

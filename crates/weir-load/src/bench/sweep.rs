@@ -70,6 +70,19 @@ pub enum Highest {
     Below(f64),
 }
 
+impl Highest {
+    /// Probes for the knee may have come between.
+    fn narrowed(self, curve: &[Point]) -> Self {
+        let Self::Between { met, missed } = self else { return self };
+        let between = curve.iter().filter(|point| point.load > met && point.load < missed);
+        let missed =
+            between.filter(|point| !point.probe.meets_slo).map(|point| point.load).fold(missed, f64::min);
+        let above = curve.iter().filter(|point| point.load > met && point.load < missed);
+        let met = above.map(|point| point.load).fold(met, f64::max);
+        Self::Between { met, missed }
+    }
+}
+
 /// The knee of the curve of throughput and latency.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Knee {
@@ -101,6 +114,7 @@ pub async fn sweep<E>(search: Search, probe: impl AsyncFnMut(f64) -> Result<Prob
     };
     run.refine_knee().await?;
     let knee = run.knee().map(|(knee, _)| knee);
+    let highest = highest.narrowed(&run.curve);
     Ok(Sweep { curve: run.curve, highest, knee })
 }
 
