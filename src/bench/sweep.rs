@@ -1,12 +1,13 @@
 //! `weir bench sweep`: raises the load from run to run.
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use weir_load::bench::report::Figures;
+use weir_load::bench::report::{Figures, html};
 use weir_load::bench::run::{BenchConfig, Stop};
 use weir_load::bench::schedule::{Rate, Schedule};
 use weir_load::bench::sweep::{Highest, Probe, Search, Sweep, sweep};
@@ -47,7 +48,14 @@ pub(super) async fn run(args: &SweepArgs, cancel: &CancellationToken) -> Result<
         Ok(probed(&Figures::of(&outcome, &reading), args.attainment / 100.0))
     };
     let found = sweep(search, probe).await?;
-    print(&told(&found, args))?;
+    let text = told(&found, args);
+    print(&text)?;
+    if let Some(path) = &args.run.report.output_html {
+        let mut page = String::new();
+        // A text takes whatever is written to it.
+        let _ = html::write_sweep(&mut page, &format!("{} under load", base.body.model), &found, &text);
+        file(path, |to| to.write_all(page.as_bytes()))?;
+    }
     if let Some(path) = &args.run.report.output_json {
         let curve = written(&found, args);
         file(path, |to| serde_json::to_writer_pretty(&mut *to, &curve).map_err(Into::into))?;

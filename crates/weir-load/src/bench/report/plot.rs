@@ -60,6 +60,42 @@ pub(super) fn lines(span_s: f64, series: &[(&str, &[f64])]) -> String {
     svg
 }
 
+/// Points, joined by a line in the order of `x`; those that are `b` in the second colour.
+pub(super) fn points(points: &[Point], label: &str) -> String {
+    let greatest = |of: fn(&Point) -> f64| {
+        let most = points.iter().map(of).fold(0.0, f64::max);
+        if most > 0.0 { most } else { 1.0 }
+    };
+    let (right, top) = (greatest(|point| point.x), greatest(|point| point.y));
+    let mut sorted: Vec<&Point> = points.iter().collect();
+    sorted.sort_by(|a, b| a.x.total_cmp(&b.x));
+    let place = |point: &Point| {
+        let x = MARGIN[0] + point.x / right * (WIDTH - MARGIN[0] - MARGIN[2]);
+        (x, HEIGHT - MARGIN[3] - point.y / top * inner_height())
+    };
+    let mut svg = frame(right, top, label);
+    svg.push_str(r#"<polyline class="line a" points=""#);
+    for (x, y) in sorted.iter().map(|point| place(point)) {
+        let _ = write!(svg, "{x:.1},{y:.1} ");
+    }
+    svg.push_str(r#""/>"#);
+    for point in sorted {
+        let ((x, y), class) = (place(point), if point.b { "b" } else { "a" });
+        let _ = write!(svg, r#"<circle class="{class}" cx="{x:.1}" cy="{y:.1}" r="4"/>"#);
+    }
+    svg.push_str("</svg>");
+    svg
+}
+
+/// A point of a plot.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Point {
+    pub(super) x: f64,
+    pub(super) y: f64,
+    /// Whether it has the second colour.
+    pub(super) b: bool,
+}
+
 fn inner_height() -> f64 {
     HEIGHT - MARGIN[1] - MARGIN[3]
 }
@@ -127,6 +163,15 @@ mod tests {
         assert!(svg.contains(",12.0 "), "{svg}");
         assert!(!svg.contains("NaN"));
         assert!(!lines(0.0, &[("none", &[])]).contains("NaN"));
+    }
+
+    #[test]
+    fn points_stand_where_they_belong() {
+        let at = |x, y, b| Point { x, y, b };
+        let svg = points(&[at(10.0, 5.0, true), at(5.0, 10.0, false)], "x");
+        assert!(svg.contains(r#"<circle class="b" cx="708.0" cy="99.0" r="4"/>"#), "{svg}");
+        assert!(svg.contains(r#"<circle class="a" cx="382.0" cy="12.0" r="4"/>"#), "{svg}");
+        assert!(!points(&[], "x").contains("NaN"));
     }
 
     #[test]
