@@ -101,11 +101,14 @@ async fn windows_are_told_of_everything_and_not_by_model() {
 #[tokio::test(start_paused = true)]
 async fn what_is_in_flight_and_gets_nowhere_is_told() {
     let sut = Sut::start(TelemetryConfig::default());
-    sut.lanes.gauge("global");
-    let enter = |id| sut.inflight.enter(ExchangeId(id), clock(), Dialect::Chat);
-    let (first, second) = (enter(1), enter(2));
-    first.enter(Phase::Waiting);
-    second.enter(Phase::Prefill);
+    let lane = sut.lanes.gauge("global");
+    let enter = |id, phase| {
+        lane.stages.prefill.enter(clock());
+        let entry = sut.inflight.enter(ExchangeId(id), clock(), Dialect::Chat);
+        entry.enter(phase);
+        entry
+    };
+    let _in_flight = (enter(1, Phase::Waiting), enter(2, Phase::Prefill));
     tokio::time::sleep(Duration::from_millis(20_500)).await;
     let page = sut.page().await;
     let alarm = |page: &Page| page.get("weir_no_progress_alarm", &[]);
