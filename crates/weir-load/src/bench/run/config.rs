@@ -5,12 +5,11 @@ use std::time::Duration;
 
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue};
-use reqwest::redirect::Policy;
-use reqwest::{Certificate, Client, Url};
+use reqwest::Url;
 
+use super::client::Client;
 use crate::bench::backend::{Backend, BodyOptions};
 use crate::bench::schedule::Schedule;
-use crate::crypto;
 
 /// How long `vllm bench serve` waits for one answer.
 const PATIENCE: Duration = Duration::from_secs(6 * 60 * 60);
@@ -88,8 +87,8 @@ pub enum BenchError {
     Url(String, String),
     /// A header that cannot be sent.
     Header(String),
-    /// The HTTP client cannot be made.
-    Client(reqwest::Error),
+    /// TLS cannot be set up; why.
+    Tls(String),
     /// The data set is empty.
     NoRequests,
 }
@@ -99,20 +98,13 @@ impl fmt::Display for BenchError {
         match self {
             BenchError::Url(url, error) => write!(f, "{url}: {error}"),
             BenchError::Header(name) => write!(f, "the header {name} cannot be sent"),
-            BenchError::Client(error) => write!(f, "no HTTP client: {error}"),
+            BenchError::Tls(error) => write!(f, "TLS: {error}"),
             BenchError::NoRequests => f.write_str("the data set has no requests"),
         }
     }
 }
 
-impl std::error::Error for BenchError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            BenchError::Client(error) => Some(error),
-            BenchError::Url(..) | BenchError::Header(_) | BenchError::NoRequests => None,
-        }
-    }
-}
+impl std::error::Error for BenchError {}
 
 impl Target {
     /// Where the requests of `backend` go.
@@ -148,19 +140,9 @@ impl Target {
         Ok(headers)
     }
 
-    /// A client whose connections are kept open and never wait for each other.
-    pub(super) fn client(&self) -> Result<Client, BenchError> {
-        crypto::choose();
-        let mut builder = Client::builder()
-            .no_proxy()
-            .redirect(Policy::none())
-            .pool_max_idle_per_host(usize::MAX)
-            .tcp_nodelay(true)
-            .tls_danger_accept_invalid_certs(self.trusts_all);
-        for certificate in Certificate::from_pem_bundle(&self.trusted).map_err(BenchError::Client)? {
-            builder = builder.add_root_certificate(certificate);
-        }
-        builder.build().map_err(BenchError::Client)
+    /// A client for the requests of `backend`.
+    pub(super) fn client(&self, backend: Backend) -> Result<Client, BenchError> {
+        Client::new(self, &self.url(backend)?, self.headers(backend)?)
     }
 }
 

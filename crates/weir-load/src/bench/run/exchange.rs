@@ -1,15 +1,14 @@
 //! One request, from just before it is sent until its answer is over.
 
+use std::ops::ControlFlow;
 use std::pin::pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use eventsource_stream::{EventStreamError, Eventsource};
-use futures_util::StreamExt;
+use http::StatusCode;
 use http::header::CONTENT_TYPE;
-use reqwest::{Response, StatusCode};
 use tokio::time::sleep_until;
 
+use super::client::Answer;
+use super::events::Events;
 use super::sample::{Arrival, End, Failure, Sample, VllmView};
 use super::shared::Shared;
 use crate::bench::ask::{Ask, Leave};
@@ -38,8 +37,8 @@ pub(super) async fn exchange(shared: &Shared, ask: &Ask, sample: &mut Sample) {
         let answered = pin!(converse(shared, ask, body, sample, &mut reader));
         tokio::select! {
             biased;
-            () = shared.stop.cancelled() => End::Cancelled,
             end = answered => end,
+            () = shared.stop.cancelled() => End::Cancelled,
             () = sleep_until(deadline) => patience.1,
         }
     };
@@ -74,67 +73,64 @@ async fn converse(
     sample: &mut Sample,
     reader: &mut Reader,
 ) -> End {
-    let request = shared.client.post(shared.url.clone()).headers(shared.headers.clone());
-    let sent = request.header("x-request-id", sample.id.as_str()).body(body).send().await;
-    let response = match sent {
-        Ok(response) => response,
-        Err(error) => return broken(&error),
+    let answer = match shared.client.post(&sample.id, body).await {
+        Ok(answer) => answer,
+        Err(lost) => return lost.into(),
     };
     sample.times.head_ns = Some(shared.elapsed_ns());
-    sample.wire.status = Some(response.status().as_u16());
-    if response.status() != StatusCode::OK {
-        return refused(response, sample).await;
+    sample.wire.status = Some(answer.status());
+    if answer.status() != StatusCode::OK.as_u16() {
+        return refused(answer, sample).await;
     }
-    let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let kind = answer.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     // The answer says what it is, whatever was asked for.
     sample.wire.is_stream = kind.is_some_and(|kind| kind.starts_with("text/event-stream"));
     if sample.wire.is_stream {
-        read_stream(shared, ask.leave, response, sample, reader).await
+        read_stream(shared, ask.leave, answer, sample, reader).await
     } else {
-        read_whole(response, sample, reader).await
+        read_whole(answer, sample, reader).await
     }
 }
 
 async fn read_stream(
     shared: &Shared,
     leave: Option<Leave>,
-    response: Response,
+    mut answer: Answer,
     sample: &mut Sample,
     reader: &mut Reader,
 ) -> End {
-    // The time of the last read and the bytes so far, noted below the parser of events.
-    let last_read = Arc::new([AtomicU64::new(0), AtomicU64::new(0)]);
-    let noted = Arc::clone(&last_read);
-    let bytes = response.bytes_stream().inspect(|read| {
-        if let Ok(read) = read {
-            noted[0].store(shared.elapsed_ns(), Ordering::Relaxed);
-            noted[1].fetch_add(read.len() as u64, Ordering::Relaxed);
-        }
-    });
-    let mut events = bytes.eventsource();
+    let mut events = Events::default();
     let mut outputs = 0;
-    while let Some(event) = events.next().await {
-        let read = match event {
-            Ok(event) => reader.event(&event.data),
-            Err(EventStreamError::Transport(error)) => return broken(&error),
-            Err(error) => return End::Failed(Failure::Malformed, error.to_string()),
+    loop {
+        let read = match answer.read().await {
+            Ok(Some(read)) => read,
+            Ok(None) => return judge(reader.told(), outputs > 0),
+            Err(lost) => return lost.into(),
         };
-        sample.wire.bytes = last_read[1].load(Ordering::Relaxed);
-        let piece = match read {
-            Ok(Some(piece)) => piece,
-            Ok(None) => continue,
-            Err(error) => return End::Failed(Failure::Malformed, error.to_string()),
-        };
-        sample.arrivals.push(Arrival::new(last_read[0].load(Ordering::Relaxed), piece));
-        if piece.output.is_some() {
-            shared.live.count_chunk();
-            outputs += 1;
-            if matches!(leave, Some(Leave::AfterOutput(most)) if outputs >= most) {
-                return End::Left;
+        let at_ns = shared.elapsed_ns();
+        sample.wire.bytes += read.len() as u64;
+        let split = events.split(&read, |data| {
+            let piece = match reader.event(data) {
+                Ok(Some(piece)) => piece,
+                Ok(None) => return ControlFlow::Continue(()),
+                Err(error) => return ControlFlow::Break(End::Failed(Failure::Malformed, error.to_string())),
+            };
+            sample.arrivals.push(Arrival::new(at_ns, piece));
+            if piece.output.is_some() {
+                shared.live.count_chunk();
+                outputs += 1;
+                if matches!(leave, Some(Leave::AfterOutput(most)) if outputs >= most) {
+                    return ControlFlow::Break(End::Left);
+                }
             }
+            ControlFlow::Continue(())
+        });
+        match split {
+            Ok(ControlFlow::Continue(())) => {}
+            Ok(ControlFlow::Break(end)) => return end,
+            Err(error) => return End::Failed(Failure::Malformed, error.to_string()),
         }
     }
-    judge(reader.told(), outputs > 0)
 }
 
 /// How a stream ended that ended cleanly.
@@ -151,11 +147,12 @@ fn judge(told: &Told, has_output: bool) -> End {
     End::Complete
 }
 
-async fn read_whole(response: Response, sample: &mut Sample, reader: &mut Reader) -> End {
-    let body = match read_at_most(response, MAX_WHOLE, sample).await {
+async fn read_whole(mut answer: Answer, sample: &mut Sample, reader: &mut Reader) -> End {
+    let body = match answer.read_at_most(MAX_WHOLE).await {
         Ok(body) => body,
-        Err(error) => return broken(&error),
+        Err(lost) => return lost.into(),
     };
+    sample.wire.bytes = body.len() as u64;
     let text = String::from_utf8_lossy(&body);
     if let Err(error) = reader.whole(&text) {
         return End::Failed(Failure::Malformed, error.to_string());
@@ -166,37 +163,9 @@ async fn read_whole(response: Response, sample: &mut Sample, reader: &mut Reader
     }
 }
 
-async fn refused(response: Response, sample: &mut Sample) -> End {
-    let status = response.status().as_u16();
-    let body = read_at_most(response, MAX_ERROR, sample).await.unwrap_or_default();
+async fn refused(mut answer: Answer, sample: &mut Sample) -> End {
+    let status = answer.status();
+    let body = answer.read_at_most(MAX_ERROR).await.unwrap_or_default();
+    sample.wire.bytes = body.len() as u64;
     End::Failed(Failure::Status(status), super::short(String::from_utf8_lossy(&body).into_owned()))
-}
-
-async fn read_at_most(mut response: Response, most: usize, sample: &mut Sample) -> reqwest::Result<Vec<u8>> {
-    let mut body = Vec::new();
-    while let Some(read) = response.chunk().await? {
-        sample.wire.bytes += read.len() as u64;
-        let room = most - body.len();
-        body.extend_from_slice(&read[..read.len().min(room)]);
-        if body.len() == most {
-            break;
-        }
-    }
-    Ok(body)
-}
-
-fn broken(error: &reqwest::Error) -> End {
-    let failure = if error.is_connect() {
-        Failure::Connect
-    } else if error.is_timeout() {
-        Failure::Timeout
-    } else {
-        Failure::Broken
-    };
-    // The first cause says more than the message that wraps it.
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
-    End::Failed(failure, super::short(cause.to_string()))
 }

@@ -20,9 +20,11 @@ use self::shared::Shared;
 use super::ask::Ask;
 use super::backend::short;
 
+mod client;
 mod config;
 mod conversation;
 mod dispatch;
+mod events;
 mod exchange;
 mod models;
 mod progress;
@@ -74,13 +76,13 @@ pub async fn run(
     cancel: &CancellationToken,
     on_progress: impl FnMut(&Progress),
 ) -> Result<Outcome, BenchError> {
-    let client = config.target.client()?;
+    let client = config.target.client(config.backend)?;
     let mut asks = asks.into_iter().peekable();
     let first = asks.peek().ok_or(BenchError::NoRequests)?.clone();
-    let warm = Shared::new(config, client.clone())?;
+    let warm = Shared::new(config, client.clone());
     let failed_warmups =
         cancel.run_until_cancelled(warm_up(config, &warm, &first)).await.unwrap_or(config.limits.warmups);
-    let shared = Shared::new(config, client)?;
+    let shared = Shared::new(config, client);
     let outcome = Dispatch::new(config, shared, asks, on_progress).run(cancel).await;
     Ok(Outcome { failed_warmups, ..outcome })
 }

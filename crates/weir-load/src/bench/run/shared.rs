@@ -3,11 +3,10 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use http::HeaderMap;
-use reqwest::{Client, Url};
 use tokio_util::sync::CancellationToken;
 
-use super::config::{BenchConfig, BenchError};
+use super::client::Client;
+use super::config::BenchConfig;
 use crate::bench::backend::{Backend, BodyOptions};
 use crate::clock;
 
@@ -15,8 +14,6 @@ use crate::clock;
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) client: Client,
-    pub(super) url: Url,
-    pub(super) headers: HeaderMap,
     pub(super) backend: Backend,
     pub(super) body: BodyOptions,
     pub(super) timeout: Duration,
@@ -36,11 +33,9 @@ pub(super) struct Live {
 
 impl Shared {
     /// For a run that starts now.
-    pub(super) fn new(config: &BenchConfig, client: Client) -> Result<Self, BenchError> {
-        Ok(Shared {
+    pub(super) fn new(config: &BenchConfig, client: Client) -> Self {
+        Shared {
             client,
-            url: config.target.url(config.backend)?,
-            headers: config.target.headers(config.backend)?,
             backend: config.backend,
             body: config.body.clone(),
             timeout: config.limits.timeout,
@@ -48,7 +43,7 @@ impl Shared {
             stop: CancellationToken::new(),
             live: Live::default(),
             started_ns: clock::monotonic_ns(),
-        })
+        }
     }
 
     /// Nanoseconds since the start of the run.
