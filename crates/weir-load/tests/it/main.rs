@@ -5,6 +5,7 @@
 
 mod batch;
 mod bench;
+mod bench_client;
 mod bench_data;
 mod bench_data_compare;
 mod bench_data_expect;

@@ -163,3 +163,54 @@ fn first_cause(error: &(dyn std::error::Error + 'static)) -> String {
     }
     cause.to_string()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use crate::bench::backend::Backend;
+
+    #[tokio::test]
+    async fn a_connection_that_was_closed_while_idle_is_not_used_again() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base_url = format!("http://{}", listener.local_addr().unwrap());
+        let client = Target { base_url, ..Target::default() }.client(Backend::Chat).unwrap();
+        for round in 0..3 {
+            let serve = async {
+                let (mut socket, _) = listener.accept().await.unwrap();
+                let mut bytes = [0; 1024];
+                assert!(socket.read(&mut bytes).await.unwrap() > 0);
+                socket.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await.unwrap();
+                socket
+            };
+            let ask = async {
+                let mut answer = client.post("id", b"{}".to_vec()).await.unwrap();
+                answer.read_at_most(100).await.unwrap()
+            };
+            let (socket, body) = tokio::join!(serve, ask);
+            assert_eq!(body, b"ok", "round {round}");
+            drop(socket);
+            // Until the end of the connection is known here.
+            while let Some(link) = client.take() {
+                client.idle.lock().unwrap().push(link);
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        }
+    }
+
+    #[test]
+    fn a_url_that_cannot_be_asked_is_refused() {
+        let target = Target { base_url: "https://exa_mple..com".into(), ..Target::default() };
+        assert!(matches!(target.client(Backend::Chat), Err(BenchError::Url(..))));
+        let target = Target {
+            base_url: "https://a".into(),
+            trusted: b"-----BEGIN CERTIFICATE-----\nx\n".to_vec(),
+            ..Target::default()
+        };
+        assert!(matches!(target.client(Backend::Chat), Err(BenchError::Tls(_))));
+    }
+}
