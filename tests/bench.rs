@@ -208,3 +208,25 @@ fn an_interrupt_gives_what_there_is() {
     assert!(table.starts_with("Interrupted:"), "{table}");
     assert!(table.contains("Serving Benchmark Result"), "{table}");
 }
+
+#[test]
+fn clients_that_ask_again_are_as_many_as_littles_law_says() {
+    let dir = tempfile::tempdir().unwrap();
+    let curve = dir.path().join("curve.json").display().to_string();
+    let (_engine, url) = engine(&["--model", "llama"]);
+    let output = weir()
+        .args(["bench", "sweep", "--base-url", &url, "--by", "concurrency", "--start", "2", "--most", "4"])
+        .args(["--probes", "3", "--num-prompts", "24", "--goodput", "ttft:60000", "--output-json", &curve])
+        .args(["--random-input-len", "8", "--random-output-len", "12"])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let curve = json(Path::new(&curve));
+    let points = curve["curve"].as_array().unwrap();
+    assert!(points.len() >= 2, "{points:?}");
+    for point in points {
+        let of = |key: &str| point[key].as_f64().unwrap();
+        let busy = of("throughput") * of("latency_s");
+        assert!(busy <= of("load") * 1.001 && busy > of("load") * 0.3, "{busy} of {}", of("load"));
+    }
+}

@@ -28,13 +28,11 @@ pub(super) async fn run(args: &SweepArgs, cancel: &CancellationToken) -> Result<
         return Err("a sweep needs limits to meet: --goodput ttft:500 tpot:50".to_owned());
     }
     let base = config(&args.run).await?;
-    let least = if args.by == LoadKind::Rate { LEAST_RATE } else { 1.0 };
-    let search = Search {
-        start: args.start.max(least),
-        bounds: (least, args.most),
-        step: args.step,
-        probes: args.probes,
-    };
+    let whole = args.by == LoadKind::Concurrency;
+    let bounds =
+        if whole { (1.0, args.most.floor().max(1.0)) } else { (LEAST_RATE, args.most.max(LEAST_RATE)) };
+    let search =
+        Search { start: args.start.max(bounds.0), bounds, step: args.step, probes: args.probes, whole };
     let mut nth = 0;
     let probe = async |load: f64| {
         nth += 1;
@@ -45,7 +43,7 @@ pub(super) async fn run(args: &SweepArgs, cancel: &CancellationToken) -> Result<
         if outcome.stop == Stop::Interrupted {
             return Err("interrupted".to_owned());
         }
-        Ok(probed(&Figures::of(&outcome, &reading), args.attainment / 100.0))
+        Ok(probed(&Figures::of(&outcome, &reading), args.by, args.attainment / 100.0))
     };
     let found = sweep(search, probe).await?;
     let text = told(&found, args);
@@ -71,18 +69,23 @@ fn at(base: &BenchConfig, args: &SweepArgs, load: f64) -> Result<BenchConfig, St
             let schedule = Schedule::new(Rate::Fixed(load), args.run.load.burstiness, args.run.load.seed);
             config.schedule = schedule.map_err(|error| error.to_string())?;
         }
-        LoadKind::Concurrency => config.limits.max_concurrency = Some((load.round() as usize).max(1)),
+        LoadKind::Concurrency => config.limits.max_concurrency = Some(load as usize),
     }
     Ok(config)
 }
 
-fn probed(figures: &Figures, attainment: f64) -> Probe {
+/// Clients that ask again when they are answered have no due times: their latency counts from sending.
+fn probed(figures: &Figures, by: LoadKind, attainment: f64) -> Probe {
+    let latencies = match by {
+        LoadKind::Rate => &figures.from_intended,
+        LoadKind::Concurrency => &figures.latencies,
+    };
     let met = figures.goodput.and_then(|goodput| goodput.attainment);
     let mut named = by_name(figures);
     named.extend(met.map(|met| ("attainment".to_owned(), met)));
     Probe {
         throughput: figures.throughput.requests_per_s,
-        latency_s: figures.from_intended.e2el.as_ref().map(|e2el| e2el.mean_ms / 1e3),
+        latency_s: latencies.e2el.as_ref().map(|e2el| e2el.mean_ms / 1e3),
         meets_slo: met.is_some_and(|met| met >= attainment),
         figures: named,
     }

@@ -35,11 +35,26 @@ pub struct Search {
     pub step: f64,
     /// The most probes.
     pub probes: usize,
+    /// Loads are whole numbers, as those of clients are.
+    pub whole: bool,
+}
+
+impl Search {
+    /// The nearest load that can be had.
+    fn rounded(self, load: f64) -> f64 {
+        if self.whole { load.round() } else { load }
+    }
+
+    /// The load to try between two of which one follows the other. `None`: they are near enough.
+    fn between(self, low: f64, high: f64) -> Option<f64> {
+        let load = self.rounded((low * high).sqrt());
+        (high / low > 1.0 + self.step.max(0.001) && low < load && load < high).then_some(load)
+    }
 }
 
 impl Default for Search {
     fn default() -> Self {
-        Self { start: 1.0, bounds: (1.0 / 64.0, 65536.0), step: 0.05, probes: 32 }
+        Self { start: 1.0, bounds: (1.0 / 64.0, 65536.0), step: 0.05, probes: 32, whole: false }
     }
 }
 
@@ -139,7 +154,7 @@ impl<E, P: AsyncFnMut(f64) -> Result<Probe, E>> Run<P> {
     /// Finds a load that meets the limits and one of at most twice as much that misses them.
     async fn bracket(&mut self) -> Result<Highest, E> {
         let (lowest, highest) = self.search.bounds;
-        let mut load = self.search.start.max(lowest).min(highest);
+        let mut load = self.search.rounded(self.search.start.max(lowest).min(highest));
         let kept = FOR_KNEE.min(self.search.probes / 2);
         let (mut met, mut missed): (Option<(f64, f64)>, Option<f64>) = (None, None);
         loop {
@@ -155,7 +170,8 @@ impl<E, P: AsyncFnMut(f64) -> Result<Probe, E>> Run<P> {
                 missed = Some(load);
             }
             let saturated = before.is_some_and(|(_, before)| throughput < before * SATURATED);
-            let next = if meets { (load * 2.0).min(highest) } else { (load / 2.0).max(lowest) };
+            let next =
+                if meets { (load * 2.0).min(highest) } else { self.search.rounded(load / 2.0).max(lowest) };
             if (met.is_some() && missed.is_some()) || saturated || next == load {
                 break;
             }
@@ -171,8 +187,7 @@ impl<E, P: AsyncFnMut(f64) -> Result<Probe, E>> Run<P> {
     /// Closes in on the highest load.
     async fn bisect(&mut self, mut met: f64, mut missed: f64) -> Result<Highest, E> {
         let kept = FOR_KNEE.min(self.search.probes / 2);
-        while missed / met > 1.0 + self.search.step.max(0.001) {
-            let load = (met * missed).sqrt();
+        while let Some(load) = self.search.between(met, missed) {
             match self.try_load(load, kept).await? {
                 Some((_, true)) => met = load,
                 Some((_, false)) => missed = load,
@@ -207,9 +222,10 @@ impl<P> Run<P> {
             below.unwrap_or(((knee.load / 4.0).max(lowest), knee.load)),
             above.unwrap_or((knee.load, (knee.load * 4.0).min(highest))),
         ];
-        let wider = gaps.into_iter().max_by(|a, b| (a.1 / a.0).total_cmp(&(b.1 / b.0)))?;
-        let open = wider.1 / wider.0 > 1.0 + self.search.step.max(0.001);
-        Some((knee, open.then(|| (wider.0 * wider.1).sqrt())))
+        let open =
+            gaps.into_iter().filter_map(|(low, high)| Some((high / low, self.search.between(low, high)?)));
+        let wider = open.max_by(|a, b| a.0.total_cmp(&b.0));
+        Some((knee, wider.map(|(_, load)| load)))
     }
 
     /// The power at each load that was tried, ascending; the mean of those at the same load.

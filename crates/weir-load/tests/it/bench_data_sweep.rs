@@ -135,3 +135,30 @@ fn there_are_never_more_probes_than_allowed() {
         assert!(found.curve.len() <= probes, "{} of {probes}", found.curve.len());
     }
 }
+
+/// Clients that ask again: `n` of them at an engine whose steps take `base`, and `slope` more for each of them.
+#[test]
+fn clients_are_counted_in_whole_numbers() {
+    let (base, slope) = (10.0, 0.5);
+    let limit = 24.9;
+    for start in [1.0, 3.4, 100.0] {
+        let mut tried = Vec::new();
+        let search = Search { start, bounds: (1.0, 4096.0), whole: true, ..Search::default() };
+        let found = searched(search, |clients| {
+            tried.push(clients);
+            let latency = base + slope * clients;
+            Probe {
+                throughput: clients / latency,
+                latency_s: Some(latency),
+                meets_slo: latency <= limit,
+                figures: BTreeMap::new(),
+            }
+        });
+        assert!(tried.iter().all(|clients| clients.fract() == 0.0), "{tried:?}");
+        // 29 are the most within the limit: 10 + 29 × 0.5 = 24.5. n ÷ latency² is greatest at base ÷ slope = 20.
+        let Highest::Between { met, missed } = found.highest else { panic!("{:?}", found.highest) };
+        assert!(met <= 29.0 && 29.0 < missed && missed / met <= 1.05, "from {start}: {met}, {missed}");
+        let knee = found.knee.unwrap().load;
+        assert!((knee / 20.0 - 1.0).abs() <= 0.05, "from {start}: the knee at {knee}");
+    }
+}
